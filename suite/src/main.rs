@@ -1,0 +1,3 @@
+//! suite
+#![allow(missing_docs)]
+fn main() {}
