@@ -1,0 +1,173 @@
+//! Texts to values.
+
+use super::ParseError;
+use crate::tuple::Builder;
+use crate::{IntTuple, Integer, Layout, LayoutError};
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::str::FromStr;
+
+/// How deep a text may nest: deeper is refused, so that no text can exhaust the stack.
+const MAX_DEPTH: usize = 64;
+
+/// Reads a text from left to right. Blanks between symbols do not matter.
+pub(crate) struct Reader<'a> {
+    text: &'a str,
+    /// The byte reached.
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    /// The value that `read` makes of the whole text.
+    pub(crate) fn all<T>(
+        text: &'a str,
+        read: impl FnOnce(&mut Self) -> Result<T, LayoutError>,
+    ) -> Result<T, LayoutError> {
+        let mut reader = Self::new(text);
+        let value = read(&mut reader)?;
+        match reader.peek() {
+            None => Ok(value),
+            Some(_) => Err(reader.expected("the end of the text")),
+        }
+    }
+
+    pub(crate) fn peek(&mut self) -> Option<char> {
+        let rest = &self.text[self.at..];
+        let trimmed = rest.trim_start();
+        self.at += rest.len() - trimmed.len();
+        trimmed.chars().next()
+    }
+
+    /// Steps over `symbol` if it comes next.
+    pub(crate) fn eat(&mut self, symbol: char) -> bool {
+        let found = self.peek() == Some(symbol);
+        if found {
+            self.at += symbol.len_utf8();
+        }
+        found
+    }
+
+    pub(crate) fn expect(&mut self, symbol: char) -> Result<(), LayoutError> {
+        match self.eat(symbol) {
+            true => Ok(()),
+            false => Err(self.expected(&format!("`{symbol}`"))),
+        }
+    }
+
+    pub(crate) fn expected(&mut self, what: &str) -> LayoutError {
+        let found = match self.peek() {
+            None => "the end".to_string(),
+            Some(symbol) => format!("`{symbol}`"),
+        };
+        self.fail(self.at, format!("expected {what}, found {found}"))
+    }
+
+    /// An error at a byte of the text.
+    pub(crate) fn fail(&self, byte: usize, problem: String) -> LayoutError {
+        LayoutError::Parse(ParseError {
+            text: self.text.to_string(),
+            at: self.text[..byte].chars().count(),
+            problem,
+        })
+    }
+
+    /// The byte of the next symbol.
+    pub(crate) fn position(&mut self) -> usize {
+        self.peek();
+        self.at
+    }
+
+    pub(crate) fn integer(&mut self, what: &str) -> Result<Integer, LayoutError> {
+        let is_static = self.eat('_');
+        if self.peek() == Some('-') {
+            return Err(self.fail(self.at, "negative integers are not allowed".to_string()));
+        }
+        let value = self.number(what)?;
+        Ok(match is_static {
+            true => Integer::Static(value),
+            false => Integer::Dynamic(value),
+        })
+    }
+
+    pub(crate) fn number(&mut self, what: &str) -> Result<u64, LayoutError> {
+        self.peek();
+        let rest = &self.text[self.at..];
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        if digits == 0 {
+            return Err(self.expected(what));
+        }
+        let value = rest[..digits].parse().map_err(|_| {
+            let problem = format!("{} is larger than {}", &rest[..digits], u64::MAX);
+            self.fail(self.at, problem)
+        })?;
+        self.at += digits;
+        Ok(value)
+    }
+
+    pub(crate) fn int_tuple(&mut self) -> Result<IntTuple, LayoutError> {
+        let mut builder = Builder::new();
+        self.int_tuple_into(&mut builder, 0)?;
+        Ok(builder.finish())
+    }
+
+    fn int_tuple_into(&mut self, out: &mut Builder, depth: usize) -> Result<(), LayoutError> {
+        if !self.eat('(') {
+            out.leaf(self.integer("an integer or `(`")?);
+            return Ok(());
+        }
+        if depth == MAX_DEPTH {
+            let problem = format!("nested deeper than {MAX_DEPTH} levels");
+            return Err(self.fail(self.at - 1, problem));
+        }
+        let head = out.open();
+        while !self.eat(')') {
+            self.int_tuple_into(out, depth + 1)?;
+            // As in Python, the comma of a tuple of one may stand: `(4,)`.
+            if !self.eat(',') && self.peek() != Some(')') {
+                return Err(self.expected("`,` or `)`"));
+            }
+        }
+        out.close(head);
+        Ok(())
+    }
+
+    /// `shape:stride`, or a shape alone, whose strides are then compact from the left.
+    pub(crate) fn layout(&mut self) -> Result<Layout, LayoutError> {
+        let start = self.position();
+        let shape = self.int_tuple()?;
+        let layout = match self.eat(':') {
+            false => Layout::left(shape),
+            true => Layout::new(shape, self.int_tuple()?),
+        };
+        layout.map_err(|error| self.fail(start, error.to_string()))
+    }
+}
+
+impl FromStr for Integer {
+    type Err = LayoutError;
+
+    fn from_str(text: &str) -> Result<Self, LayoutError> {
+        Reader::all(text, |reader| reader.integer("an integer"))
+    }
+}
+
+impl FromStr for IntTuple {
+    type Err = LayoutError;
+
+    fn from_str(text: &str) -> Result<Self, LayoutError> {
+        Reader::all(text, Reader::int_tuple)
+    }
+}
+
+impl FromStr for Layout {
+    type Err = LayoutError;
+
+    /// Reads `shape:stride`, or a shape alone for its [left](Layout::left) layout.
+    fn from_str(text: &str) -> Result<Self, LayoutError> {
+        Reader::all(text, Reader::layout)
+    }
+}
