@@ -96,4 +96,112 @@ pub enum LayoutError {
         /// How many were given.
         given: usize,
     },
+    /// A tiler, or a profile, has more modes than what it is for.
+    #[error(
+        "tiler {tiler} has {tiler_rank} modes, layout {layout} has {rank}: at most as many are allowed"
+    )]
+    TilerRank {
+        /// The tiler or profile.
+        tiler: String,
+        /// Its rank.
+        tiler_rank: usize,
+        /// The layout.
+        layout: String,
+        /// Its rank.
+        rank: usize,
+    },
+    /// A layout without elements where at least one is needed.
+    #[error("layout {layout} has an extent of 0: every extent must be at least 1 here")]
+    Empty {
+        /// The layout.
+        layout: String,
+    },
+    /// No layout does what one layout after another would do.
+    #[error(
+        "{outer} after {inner} is no layout: the steps must stay in one mode of the left layout, or cross its modes in whole parts"
+    )]
+    NoComposition {
+        /// The layout that goes last.
+        outer: String,
+        /// The mode of the layout that goes first.
+        inner: String,
+    },
+    /// No repetition of a layout fills a range.
+    #[error(
+        "{layout} has no complement: of its strides, sorted, each must be a multiple of the reach before it, and {stride} is no multiple of {reach}"
+    )]
+    NoComplement {
+        /// The layout.
+        layout: String,
+        /// The stride that breaks the rule.
+        stride: u64,
+        /// The largest stride below it times its extent.
+        reach: u64,
+    },
+    /// A layout reaches an offset from several coordinates.
+    #[error(
+        "{layout} reaches an offset from several coordinates: a mode of stride 0 must have extent 1 here"
+    )]
+    NotInjective {
+        /// The layout.
+        layout: String,
+    },
+    /// Elements cannot be taken together.
+    #[error(
+        "{layout} cannot be read {count} elements at a time: each stride must divide {count} or be a multiple of it, and the modes of strides below {count} must together stay below {count}"
+    )]
+    Upcast {
+        /// The layout.
+        layout: String,
+        /// How many elements make one.
+        count: u64,
+    },
+    /// An element of no bits.
+    #[error("elements of {old_bits} bits as elements of {new_bits} bits: both must be at least 1")]
+    ElementWidth {
+        /// The width there was.
+        old_bits: u64,
+        /// The width asked for.
+        new_bits: u64,
+    },
+    /// Bits of an offset that cannot be swizzled.
+    #[error(
+        "Sw<{bits},{base},{shift}>: the shift must move by at least the {bits} bits, and base + bits + |shift| be at most 64"
+    )]
+    Swizzle {
+        /// How many bits.
+        bits: u32,
+        /// How many low bits are kept.
+        base: u32,
+        /// How far apart the two groups of bits are.
+        shift: i32,
+    },
+    /// A unit that a layout of units does not have.
+    #[error("unit {unit} is not in {units}, whose units are the offsets that it reaches")]
+    NoUnit {
+        /// The unit asked for.
+        unit: u64,
+        /// The layout of units.
+        units: String,
+    },
+    /// Layouts of threads and values that number them with gaps or twice.
+    #[error(
+        "threads {threads} and values {values}: each must reach every number below its size exactly once"
+    )]
+    NotCompact {
+        /// The layout of threads.
+        threads: String,
+        /// The layout of values.
+        values: String,
+    },
+    /// A layout that is not one of threads and values of a tile.
+    #[error(
+        "{layout} does not spread a tile {tile} over threads: it must have two modes, threads and values, and reach offsets below the tile's size"
+    )]
+    NotThreadValue {
+        /// The layout.
+        layout: String,
+        /// The tile's shape.
+        tile: String,
+    },
 }

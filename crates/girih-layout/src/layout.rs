@@ -128,6 +128,14 @@ impl Layout {
         Self::new(shape, stride)
     }
 
+    /// The layout `extent:1`, which sends every coordinate to itself.
+    pub(crate) fn consecutive(extent: Integer) -> Self {
+        Self {
+            shape: extent.into(),
+            stride: Integer::ONE.into(),
+        }
+    }
+
     /// The layout with these layouts as its modes.
     ///
     /// # Errors

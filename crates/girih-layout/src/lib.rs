@@ -26,23 +26,36 @@
 
 extern crate alloc;
 
+mod algebra;
+mod composed;
 pub mod consts;
 mod coord;
 mod error;
+mod identity;
 mod int;
 mod layout;
 mod list;
+mod modes;
 mod path;
 mod profile;
+mod swizzle;
 mod text;
+mod thread_value;
+mod tiler;
+mod tiling;
 mod tuple;
 
+pub use composed::ComposedLayout;
 pub use consts::Static;
 pub use coord::{crd2crd, crd2idx, idx2crd};
 pub use error::LayoutError;
+pub use identity::IdentityLayout;
 pub use int::Integer;
 pub use layout::Layout;
 pub use path::Path;
 pub use profile::Profile;
+pub use swizzle::Swizzle;
 pub use text::ParseError;
+pub use thread_value::ThreadValueLayout;
+pub use tiler::Tiler;
 pub use tuple::IntTuple;

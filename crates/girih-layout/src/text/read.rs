@@ -2,9 +2,10 @@
 
 use super::ParseError;
 use crate::tuple::Builder;
-use crate::{IntTuple, Integer, Layout, LayoutError};
+use crate::{ComposedLayout, IntTuple, Integer, Layout, LayoutError, Swizzle, Tiler};
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::str::FromStr;
 
 /// How deep a text may nest: deeper is refused, so that no text can exhaust the stack.
@@ -119,10 +120,7 @@ impl<'a> Reader<'a> {
             out.leaf(self.integer("an integer or `(`")?);
             return Ok(());
         }
-        if depth == MAX_DEPTH {
-            let problem = format!("nested deeper than {MAX_DEPTH} levels");
-            return Err(self.fail(self.at - 1, problem));
-        }
+        self.require_depth(depth)?;
         let head = out.open();
         while !self.eat(')') {
             self.int_tuple_into(out, depth + 1)?;
@@ -135,10 +133,87 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// Refuses a parenthesis, just read, that is too deep.
+    fn require_depth(&self, depth: usize) -> Result<(), LayoutError> {
+        match depth < MAX_DEPTH {
+            true => Ok(()),
+            false => Err(self.fail(
+                self.at - 1,
+                format!("nested deeper than {MAX_DEPTH} levels"),
+            )),
+        }
+    }
+
+    /// `Sw<bits,base,shift>`.
+    pub(crate) fn swizzle(&mut self) -> Result<Swizzle, LayoutError> {
+        let start = self.position();
+        self.expect('S')?;
+        self.expect('w')?;
+        self.expect('<')?;
+        let bits = self.number_u32()?;
+        self.expect(',')?;
+        let base = self.number_u32()?;
+        self.expect(',')?;
+        let negative = self.eat('-');
+        let shift = self.number_u32()?;
+        self.expect('>')?;
+        let shift = i32::try_from(shift).map(|shift| if negative { -shift } else { shift });
+        Swizzle::new(bits, base, shift.unwrap_or(i32::MAX))
+            .map_err(|error| self.fail(start, error.to_string()))
+    }
+
+    fn number_u32(&mut self) -> Result<u32, LayoutError> {
+        let start = self.position();
+        let number = self.number("a number of bits")?;
+        u32::try_from(number)
+            .map_err(|_| self.fail(start, format!("{number} bits are more than 64")))
+    }
+
+    /// `Sw<bits,base,shift> o offset o layout`, or a layout alone.
+    pub(crate) fn composed(&mut self) -> Result<ComposedLayout, LayoutError> {
+        if self.peek() != Some('S') {
+            return self.layout().map(ComposedLayout::from);
+        }
+        let start = self.position();
+        let swizzle = self.swizzle()?;
+        self.expect('o')?;
+        let offset = self.integer("an integer")?;
+        self.expect('o')?;
+        let layout = self.layout()?;
+        ComposedLayout::new(swizzle, offset, layout)
+            .map_err(|error| self.fail(start, error.to_string()))
+    }
+
+    /// A layout, an integer `n` for `n:1`, or `<` tilers `>`.
+    pub(crate) fn tiler(&mut self, depth: usize) -> Result<Tiler, LayoutError> {
+        if !self.eat('<') {
+            let shape_at = self.position();
+            let shape = self.int_tuple()?;
+            return match (self.peek(), shape.as_integer()) {
+                (Some(':'), _) | (_, None) => self.layout_from(shape_at, shape).map(Tiler::Layout),
+                (_, Some(extent)) => Ok(extent.into()),
+            };
+        }
+        self.require_depth(depth)?;
+        let mut tilers = Vec::new();
+        while !self.eat('>') {
+            tilers.push(self.tiler(depth + 1)?);
+            if !self.eat(',') && self.peek() != Some('>') {
+                return Err(self.expected("`,` or `>`"));
+            }
+        }
+        Ok(Tiler::Modes(tilers))
+    }
+
     /// `shape:stride`, or a shape alone, whose strides are then compact from the left.
     pub(crate) fn layout(&mut self) -> Result<Layout, LayoutError> {
         let start = self.position();
         let shape = self.int_tuple()?;
+        self.layout_from(start, shape)
+    }
+
+    /// The layout whose shape was read from `start` on.
+    fn layout_from(&mut self, start: usize, shape: IntTuple) -> Result<Layout, LayoutError> {
         let layout = match self.eat(':') {
             false => Layout::left(shape),
             true => Layout::new(shape, self.int_tuple()?),
@@ -169,5 +244,31 @@ impl FromStr for Layout {
     /// Reads `shape:stride`, or a shape alone for its [left](Layout::left) layout.
     fn from_str(text: &str) -> Result<Self, LayoutError> {
         Reader::all(text, Reader::layout)
+    }
+}
+
+impl FromStr for Tiler {
+    type Err = LayoutError;
+
+    /// Reads a layout, an integer `n` for `n:1`, or tilers for each mode: `<3:4,8>`.
+    fn from_str(text: &str) -> Result<Self, LayoutError> {
+        Reader::all(text, |reader| reader.tiler(0))
+    }
+}
+
+impl FromStr for Swizzle {
+    type Err = LayoutError;
+
+    fn from_str(text: &str) -> Result<Self, LayoutError> {
+        Reader::all(text, Reader::swizzle)
+    }
+}
+
+impl FromStr for ComposedLayout {
+    type Err = LayoutError;
+
+    /// Reads `Sw<bits,base,shift> o offset o layout`, or a layout alone.
+    fn from_str(text: &str) -> Result<Self, LayoutError> {
+        Reader::all(text, Reader::composed)
     }
 }

@@ -1,7 +1,9 @@
 //! Values to texts.
 
 use crate::tuple::View;
-use crate::{IntTuple, Integer, Layout, Profile};
+use crate::{
+    ComposedLayout, IntTuple, Integer, Layout, Profile, Swizzle, ThreadValueLayout, Tiler,
+};
 use core::fmt::{self, Debug, Display, Formatter};
 
 impl Display for Integer {
@@ -32,6 +34,47 @@ impl Display for Profile {
             Integer::Static(_) => Display::fmt(leaf, f),
             Integer::Dynamic(number) => write!(f, "?{number}"),
         })
+    }
+}
+
+impl Display for Swizzle {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "Sw<{},{},{}>", self.bits(), self.base(), self.shift())
+    }
+}
+
+impl Display for ComposedLayout {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} o ", self.swizzle())?;
+        Display::fmt(&self.offset(), f)?;
+        f.write_str(" o ")?;
+        Display::fmt(self.layout(), f)
+    }
+}
+
+impl Display for ThreadValueLayout {
+    /// The layout of threads and values, and the tile's shape after it.
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Display::fmt(self.layout(), f)?;
+        f.write_str(" in ")?;
+        Display::fmt(self.tile_shape(), f)
+    }
+}
+
+impl Display for Tiler {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let tilers = match self {
+            Self::Layout(layout) => return Display::fmt(layout, f),
+            Self::Modes(tilers) => tilers,
+        };
+        f.write_str("<")?;
+        for (i, tiler) in tilers.iter().enumerate() {
+            if i > 0 {
+                f.write_str(",")?;
+            }
+            Display::fmt(tiler, f)?;
+        }
+        f.write_str(">")
     }
 }
 
@@ -74,4 +117,12 @@ macro_rules! debug_as_text {
         )*
     };
 }
-debug_as_text!(IntTuple, Layout, Profile);
+debug_as_text!(
+    ComposedLayout,
+    IntTuple,
+    Layout,
+    Profile,
+    Swizzle,
+    ThreadValueLayout,
+    Tiler
+);

@@ -1,0 +1,259 @@
+//! A layout as a function of all natural numbers: the last leaf is taken as endless.
+
+use crate::list::List;
+use crate::modes::{Mode, Modes};
+use crate::{Integer, Layout, LayoutError};
+use alloc::string::ToString;
+
+/// A layout's leaves as the digits of a mixed-radix number.
+pub(crate) struct Extension {
+    digits: List<Digit, 8>,
+}
+
+/// One leaf: the digit `floor(x / weight) mod extent` of a linear coordinate `x` moves the offset by `stride`.
+#[derive(Clone, Copy, Default)]
+struct Digit {
+    extent: Integer,
+    stride: Integer,
+    weight: Integer,
+    /// By how much the offset differs from going on straight when the digit before wraps around into this one.
+    jump: i128,
+}
+
+/// Where walks bend: the walk `k -> L(k * step)` is straight as long as no `floor(k * part / weight)` with a jump rises.
+#[derive(Clone, Copy, Default)]
+struct Bend {
+    part: u64,
+    weight: Integer,
+    jump: i128,
+}
+
+type Bends = List<Bend, 8>;
+
+impl Extension {
+    /// # Errors
+    /// [`LayoutError::Empty`] when an extent before the last is 0.
+    pub(crate) fn of(layout: &Layout) -> Result<Self, LayoutError> {
+        let mut digits = List::<Digit, 8>::new();
+        let mut weight = Integer::ONE;
+        let mut leaves = layout.leaf_modes().peekable();
+        while let Some(Mode { extent, stride }) = leaves.next() {
+            let last = leaves.peek().is_none();
+            if !last && extent.value() == 0 {
+                return Err(LayoutError::Empty {
+                    layout: layout.to_string(),
+                });
+            }
+            // A digit of extent 1 is always 0, except for the last, which is endless.
+            if last || extent.value() != 1 {
+                digits.push(Digit {
+                    extent,
+                    stride,
+                    weight,
+                    jump: jump(digits.last(), stride),
+                });
+            }
+            if !last {
+                weight = weight.try_mul(extent)?;
+            }
+        }
+        Ok(Self { digits })
+    }
+
+    /// The offset at `x`, static when the digits and strides that make it up are.
+    pub(crate) fn at(&self, x: Integer) -> Result<Integer, LayoutError> {
+        let mut rest = x;
+        let mut sum = Integer::ZERO;
+        for (i, digit) in self.digits.iter().enumerate() {
+            if rest.value() == 0 {
+                break;
+            }
+            // A coordinate below the extent is the digit itself: it does not depend on the extent.
+            if i + 1 == self.digits.len() || rest.value() < digit.extent.value() {
+                return sum.try_add(rest.try_mul(digit.stride)?);
+            }
+            let value = rest.try_rem(digit.extent)?;
+            if value.value() != 0 {
+                sum = sum.try_add(value.try_mul(digit.stride)?)?;
+            }
+            rest = rest.try_div(digit.extent)?;
+        }
+        Ok(sum)
+    }
+
+    /// The leaves of `k -> L(k * step)` for `k < count`, coalesced; `None` when that is no layout.
+    pub(crate) fn walk(&self, count: Integer, step: Integer) -> Result<Option<Modes>, LayoutError> {
+        let mut out = Modes::new();
+        if count.value() <= 1 || step.value() == 0 {
+            let stride = self.at(step).unwrap_or_default();
+            out.push(Mode {
+                extent: count,
+                stride,
+            });
+            return Ok(Some(out));
+        }
+        let mut parts = Modes::new();
+        let (mut left, mut step_here) = (count, step);
+        loop {
+            let stride = self.at(step_here)?;
+            let extent = self.straight(left, step_here, stride)?;
+            if left.value() % extent.value() != 0 {
+                return Ok(None);
+            }
+            out.push(Mode { extent, stride });
+            parts.push(Mode {
+                extent,
+                stride: step_here,
+            });
+            if extent.value() == left.value() {
+                break;
+            }
+            left = left.try_div(extent)?;
+            step_here = step_here.try_mul(extent)?;
+        }
+        Ok(self
+            .adds_up(&parts, &out, count.value(), step.value())
+            .then_some(out))
+    }
+
+    /// For how many steps, `count` at most, the walk by `step` goes straight: `L(k * step) = k * stride`.
+    fn straight(
+        &self,
+        count: Integer,
+        step: Integer,
+        stride: Integer,
+    ) -> Result<Integer, LayoutError> {
+        let bends = self.bends(
+            |digit| step.value() % digit.weight.value(),
+            |a, b| in_proportion(a.part, a.weight, b.part, b.weight),
+        );
+        let mut k = 0;
+        loop {
+            let Some((next, bend)) = bends
+                .iter()
+                .map(|bend| (bend.next_rise(k), bend))
+                .min_by_key(|(rise, bend)| (*rise, !bend.weight.is_static()))
+            else {
+                return Ok(count);
+            };
+            if next >= u128::from(count.value()) {
+                return Ok(count);
+            }
+            // Below `count`, so it fits, and so does its product with `step`.
+            k = next as u64;
+            if self.value(k * step.value()) != Some(u128::from(k) * u128::from(stride.value())) {
+                return Ok(step.with_value(bend.weight, k));
+            }
+        }
+    }
+
+    /// Whether the walk is the sum of its straight parts: whether no sum of steps along different parts carries from one digit into
+    /// another in a way that shows.
+    fn adds_up(&self, parts: &[Mode], strides: &[Mode], count: u64, step: u64) -> bool {
+        if parts.len() < 2 {
+            return true;
+        }
+        let remainder = |part: &Mode, weight: Integer| part.stride.value() % weight.value();
+        let crosses = |digit: &Digit| {
+            let farthest = parts.iter().map(|part| {
+                u128::from(part.extent.value() - 1) * u128::from(remainder(part, digit.weight))
+            });
+            farthest.sum::<u128>() >= u128::from(digit.weight.value())
+        };
+        let bends = self.bends(
+            |digit| u64::from(crosses(digit)),
+            |a, b| {
+                parts.iter().all(|part| {
+                    let (a_part, b_part) = (remainder(part, a.weight), remainder(part, b.weight));
+                    in_proportion(a_part, a.weight, b_part, b.weight)
+                })
+            },
+        );
+        match bends.len() {
+            0 => true,
+            // One carry alone has nothing to cancel it.
+            1 => false,
+            _ => (0..count).all(|k| self.value(k * step) == Some(sum_of_parts(strides, k))),
+        }
+    }
+
+    /// The digits that bend a walk, those whose `part` is not 0; digits that are the `same` rise together, and go when their jumps
+    /// cancel.
+    fn bends(&self, part: impl Fn(&Digit) -> u64, same: impl Fn(&Bend, &Bend) -> bool) -> Bends {
+        let mut bends = Bends::new();
+        for digit in self.digits.iter().filter(|digit| digit.jump != 0) {
+            let bend = Bend {
+                part: part(digit),
+                weight: digit.weight,
+                jump: digit.jump,
+            };
+            if bend.part == 0 {
+                continue;
+            }
+            match bends.iter_mut().find(|other| same(other, &bend)) {
+                Some(other) => other.jump += bend.jump,
+                None => bends.push(bend),
+            }
+        }
+        bends
+            .iter()
+            .copied()
+            .filter(|bend| bend.jump != 0)
+            .collect()
+    }
+
+    /// The offset at `x`; `None` where it needs more than 128 bits.
+    fn value(&self, x: u64) -> Option<u128> {
+        let mut rest = x;
+        let mut sum = 0u128;
+        for (i, digit) in self.digits.iter().enumerate() {
+            let last = i + 1 == self.digits.len();
+            let value = if last {
+                rest
+            } else {
+                rest % digit.extent.value()
+            };
+            sum = sum.checked_add(u128::from(value) * u128::from(digit.stride.value()))?;
+            if !last {
+                rest /= digit.extent.value();
+            }
+        }
+        Some(sum)
+    }
+}
+
+impl Bend {
+    /// The least number above `k` at which `floor(number * part / weight)` has risen.
+    fn next_rise(&self, k: u64) -> u128 {
+        let (part, weight) = (u128::from(self.part), u128::from(self.weight.value()));
+        let next_level = match k {
+            0 => 1,
+            _ => u128::from(k) * part / weight + 1,
+        };
+        (next_level * weight).div_ceil(part)
+    }
+}
+
+fn jump(before: Option<&Digit>, stride: Integer) -> i128 {
+    // A leaf reaches `(extent - 1) * stride` in 64 bits, so the product fits in 65.
+    before.map_or(0, |before| {
+        i128::from(stride.value())
+            - i128::from(before.extent.value()) * i128::from(before.stride.value())
+    })
+}
+
+fn in_proportion(a: u64, a_weight: Integer, b: u64, b_weight: Integer) -> bool {
+    u128::from(a) * u128::from(b_weight.value()) == u128::from(b) * u128::from(a_weight.value())
+}
+
+fn sum_of_parts(parts: &[Mode], k: u64) -> u128 {
+    let mut rest = k;
+    parts
+        .iter()
+        .map(|part| {
+            let digit = rest % part.extent.value();
+            rest /= part.extent.value();
+            u128::from(digit) * u128::from(part.stride.value())
+        })
+        .sum()
+}

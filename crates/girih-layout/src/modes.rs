@@ -1,0 +1,137 @@
+//! Layouts without nesting, as the algebra works on them.
+
+use crate::list::List;
+use crate::tuple::{Builder, Head, View};
+use crate::{Integer, Layout, LayoutError};
+
+/// One leaf of a layout.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mode {
+    pub(crate) extent: Integer,
+    pub(crate) stride: Integer,
+}
+
+/// The leaves of a layout, in order.
+pub(crate) type Modes = List<Mode, 8>;
+
+impl Layout {
+    pub(crate) fn leaf_modes(&self) -> impl Iterator<Item = Mode> + '_ {
+        leaf_modes(self.shape().view(), self.stride().view())
+    }
+}
+
+pub(crate) fn leaf_modes<'a>(shape: View<'a>, stride: View<'a>) -> impl Iterator<Item = Mode> + 'a {
+    shape
+        .leaves()
+        .zip(stride.leaves())
+        .map(|(extent, stride)| Mode { extent, stride })
+}
+
+/// The layout with these leaves: an integer shape for one of them, a tuple of depth 1 otherwise.
+pub(crate) fn to_layout(modes: &[Mode]) -> Result<Layout, LayoutError> {
+    let mut builder = LayoutBuilder::new();
+    builder.leaf_or_tuple(modes);
+    builder.finish()
+}
+
+/// The fewest leaves that are the same function: no extent of 1, no neighbours that go on where the last ended. One leaf `1:0` or
+/// `0:0` where nothing else is left.
+pub(crate) fn coalesce(modes: impl Iterator<Item = Mode>) -> Modes {
+    let mut out = Modes::new();
+    let mut empty = None;
+    for mode in modes {
+        match mode.extent.value() {
+            0 => empty = Some(mode.extent),
+            1 => {}
+            _ => push_merged(&mut out, mode),
+        }
+    }
+    if let Some(extent) = empty {
+        return unit(extent);
+    }
+    match out.is_empty() {
+        true => unit(Integer::ONE),
+        false => out,
+    }
+}
+
+fn push_merged(out: &mut Modes, mode: Mode) {
+    if let Some(last) = out.last_mut()
+        && let Ok(next) = last.stride.try_mul(last.extent)
+        && next.value() == mode.stride.value()
+        && let Ok(extent) = last.extent.try_mul(mode.extent)
+    {
+        last.extent = extent;
+        return;
+    }
+    out.push(mode);
+}
+
+fn unit(extent: Integer) -> Modes {
+    let stride = Integer::ZERO;
+    Modes::from_iter([Mode { extent, stride }])
+}
+
+/// Writes the shape and the stride of a layout side by side.
+pub(crate) struct LayoutBuilder {
+    shape: Builder,
+    stride: Builder,
+}
+
+impl LayoutBuilder {
+    pub(crate) fn new() -> Self {
+        Self {
+            shape: Builder::new(),
+            stride: Builder::new(),
+        }
+    }
+
+    pub(crate) fn open(&mut self) -> (Head, Head) {
+        (self.shape.open(), self.stride.open())
+    }
+
+    pub(crate) fn close(&mut self, (shape, stride): (Head, Head)) {
+        self.shape.close(shape);
+        self.stride.close(stride);
+    }
+
+    pub(crate) fn leaf(&mut self, mode: Mode) {
+        self.shape.leaf(mode.extent);
+        self.stride.leaf(mode.stride);
+    }
+
+    /// One leaf as it is, several as a tuple.
+    pub(crate) fn leaf_or_tuple(&mut self, modes: &[Mode]) {
+        if let [mode] = modes {
+            return self.leaf(*mode);
+        }
+        let head = self.open();
+        for mode in modes {
+            self.leaf(*mode);
+        }
+        self.close(head);
+    }
+
+    pub(crate) fn append(&mut self, layout: &Layout) {
+        self.shape.append(layout.shape().view());
+        self.stride.append(layout.stride().view());
+    }
+
+    /// The modes of `layout`, each as a mode of what is open.
+    pub(crate) fn append_modes(&mut self, layout: &Layout) {
+        layout
+            .shape()
+            .view()
+            .modes()
+            .for_each(|mode| self.shape.append(mode));
+        layout
+            .stride()
+            .view()
+            .modes()
+            .for_each(|mode| self.stride.append(mode));
+    }
+
+    pub(crate) fn finish(self) -> Result<Layout, LayoutError> {
+        Layout::new(self.shape.finish(), self.stride.finish())
+    }
+}
