@@ -1,3 +1,7 @@
-//! suite
-#![allow(missing_docs)]
-fn main() {}
+//! `girih-suite`: the device tests, vector files and benchmarks of girih as one program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    girih_suite::cli::main()
+}

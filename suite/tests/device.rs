@@ -1,1 +1,16 @@
-//! placeholder
+//! The suite as `cargo test` runs it: every case on every device of this build that the machine has.
+
+use std::process::ExitCode;
+
+use girih_suite::trials;
+use girih_testkit::DeviceKind;
+use libtest_mimic::Arguments;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let (devices, absent) = trials::devices(DeviceKind::built());
+    for error in absent {
+        eprintln!("{error}");
+    }
+    libtest_mimic::run(&arguments, trials::trials(&devices)).exit_code()
+}

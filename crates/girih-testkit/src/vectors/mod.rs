@@ -1,5 +1,18 @@
 //! Vector files: one JSON object a line, each a question with its right answer.
 
+use std::{
+    collections::BTreeMap,
+    fmt, fs,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+};
+
+use serde_json::Value;
+
+use crate::{Error, Rt, device::panic_message};
+
+pub mod views;
+
 /// What became of one vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -9,4 +22,108 @@ pub enum Outcome {
     Failed(String),
     /// The vector could not be asked here: what the device, or the library, lacks.
     Skipped(String),
+}
+
+/// What became of the vectors of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// How many were answered right.
+    pub passed: usize,
+    /// Line, from 1, and message of each that was answered wrong.
+    pub failed: Vec<(usize, String)>,
+    /// How many were not asked, by what was lacking.
+    pub skipped: BTreeMap<String, usize>,
+}
+
+impl Report {
+    /// How many were not asked.
+    pub fn skipped_count(&self) -> usize {
+        self.skipped.values().sum()
+    }
+
+    /// Adds the figures of another file.
+    pub fn add(&mut self, other: &Self) {
+        self.passed += other.passed;
+        self.failed.extend_from_slice(&other.failed);
+        for (reason, count) in &other.skipped {
+            *self.skipped.entry(reason.clone()).or_default() += count;
+        }
+    }
+
+    /// The three counts, as `N passed, N failed, N skipped`.
+    pub fn counts(&self) -> impl fmt::Display {
+        format!(
+            "{} passed, {} failed, {} skipped",
+            self.passed,
+            self.failed.len(),
+            self.skipped_count()
+        )
+    }
+
+    fn record(&mut self, line: usize, outcome: Outcome) {
+        match outcome {
+            Outcome::Passed => self.passed += 1,
+            Outcome::Failed(message) => self.failed.push((line, message)),
+            Outcome::Skipped(reason) => *self.skipped.entry(reason).or_default() += 1,
+        }
+    }
+}
+
+/// Asks every vector of a file; those that need a device are asked of `rt`, and skipped without one.
+///
+/// # Errors
+/// [`Error::Vectors`] if the file cannot be read or a line is no vector of a kind that is known.
+pub fn run_file(path: &Path, rt: Option<&Rt>) -> Result<Report, Error> {
+    let unread = |line, reason: String| Error::Vectors {
+        path: path.to_owned(),
+        line,
+        reason,
+    };
+    let text = fs::read_to_string(path).map_err(|error| unread(0, error.to_string()))?;
+    let mut report = Report::default();
+    for (index, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.is_empty())
+    {
+        let question = serde_json::from_str(line)
+            .map_err(|error| error.to_string())
+            .and_then(|value| Question::new(&value))
+            .map_err(|reason| unread(index + 1, reason))?;
+        report.record(index + 1, question.ask(rt));
+    }
+    Ok(report)
+}
+
+/// A vector, by the kind of answer it wants.
+enum Question {
+    View(views::ViewVector),
+    Group,
+}
+
+impl Question {
+    fn new(vector: &Value) -> Result<Self, String> {
+        if vector.get("chain").is_some() {
+            return Ok(Self::Group);
+        }
+        let op = vector.get("op").and_then(Value::as_str);
+        let op = op.ok_or("neither `op` nor `chain` is there: not a vector")?;
+        if views::OPS.contains(&op) {
+            return serde_json::from_value(vector.clone())
+                .map(Self::View)
+                .map_err(|error| error.to_string());
+        }
+        Err(format!("no vectors of op `{op}` are known"))
+    }
+
+    fn ask(&self, rt: Option<&Rt>) -> Outcome {
+        catch_unwind(AssertUnwindSafe(|| match (self, rt) {
+            (Self::View(_), Some(_)) => Outcome::Skipped("views are not in this build".to_owned()),
+            (Self::View(_), None) => Outcome::Skipped("views need a device".to_owned()),
+            (Self::Group, _) => {
+                Outcome::Skipped("cooperative groups are not in this build".to_owned())
+            }
+        }))
+        .unwrap_or_else(|panic| Outcome::Failed(panic_message(&*panic)))
+    }
 }

@@ -1,0 +1,180 @@
+//! Test cases: a function of a device, a name, and what the device must have for it.
+
+use std::{
+    error::Error as StdError,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use cubecl::{ir::features::TypeUsage, prelude::CubeElement};
+use libtest_mimic::{Completion, Failed, Trial};
+
+use crate::{Rt, device::panic_message};
+
+/// What a case returns: an error fails it as a panic does.
+pub type CaseResult = Result<(), Box<dyn StdError + Send + Sync>>;
+
+/// What a function must return to be a case.
+pub trait IntoCaseResult {
+    /// The result of the case.
+    fn into_case_result(self) -> CaseResult;
+}
+
+impl IntoCaseResult for () {
+    fn into_case_result(self) -> CaseResult {
+        Ok(())
+    }
+}
+
+impl<E: Into<Box<dyn StdError + Send + Sync>>> IntoCaseResult for Result<(), E> {
+    fn into_case_result(self) -> CaseResult {
+        self.map_err(Into::into)
+    }
+}
+
+/// Something a device may lack.
+#[derive(Clone, Copy, Debug)]
+pub struct Need {
+    /// What it is, as a noun.
+    pub what: &'static str,
+    /// Whether the device has it.
+    pub met: fn(&Rt) -> bool,
+}
+
+/// One test, to be run on a `Context`: a device ([`Rt`]), or the CUDA tools for compile checks.
+#[derive(Clone, Debug)]
+pub struct Case<Context = Rt> {
+    /// Module and function, such as `views::gather_rows`.
+    pub name: String,
+    /// What a device must have for the case to be asked of it.
+    pub needs: &'static [Need],
+    /// The test itself.
+    pub run: fn(&Context) -> CaseResult,
+}
+
+/// The end of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It ran and found nothing wrong.
+    Passed,
+    /// It returned an error or panicked, with this message.
+    Failed(String),
+    /// It was not run: what the device lacks.
+    Skipped(String),
+}
+
+impl Case<Rt> {
+    /// Runs the case on a device; a panic is a failure.
+    pub fn verdict(&self, rt: &Rt) -> Verdict {
+        match self.needs.iter().find(|need| !(need.met)(rt)) {
+            Some(need) => Verdict::Skipped(format!("{} has no {}", rt.name(), need.what)),
+            None => self.verdict_on(rt),
+        }
+    }
+}
+
+impl<Context> Case<Context> {
+    /// Runs the case whatever it needs; a panic is a failure.
+    pub fn verdict_on(&self, context: &Context) -> Verdict {
+        match catch_unwind(AssertUnwindSafe(|| (self.run)(context))) {
+            Ok(Ok(())) => Verdict::Passed,
+            Ok(Err(error)) => Verdict::Failed(error.to_string()),
+            Err(panic) => Verdict::Failed(panic_message(&*panic)),
+        }
+    }
+}
+
+/// A libtest trial named `prefix::name`, with the verdict that `run` gives.
+pub fn trial(prefix: &str, name: &str, run: impl FnOnce() -> Verdict + Send + 'static) -> Trial {
+    Trial::ignorable_test(format!("{prefix}::{name}"), move || match run() {
+        Verdict::Passed => Ok(Completion::Completed),
+        Verdict::Failed(message) => Err(Failed::from(message)),
+        Verdict::Skipped(reason) => Ok(Completion::ignored_with(reason)),
+    })
+}
+
+/// The name of a case in the module `module_path`: what follows `cases::` there, else what follows the crate's name.
+///
+/// ```
+/// use girih_testkit::case::module_of;
+/// assert_eq!(module_of("girih_suite::cases::views::ranks"), "views::ranks");
+/// assert_eq!(module_of("my_crate::tests"), "tests");
+/// ```
+pub fn module_of(module_path: &'static str) -> &'static str {
+    const CASES: &str = "::cases::";
+    match module_path.find(CASES) {
+        Some(at) => &module_path[at + CASES.len()..],
+        None => module_path
+            .split_once("::")
+            .map_or(module_path, |(_, rest)| rest),
+    }
+}
+
+/// Makes `pub fn cases() -> Vec<Case>` of the functions listed, each named by its module and its own name.
+///
+/// A case is a `fn(&Rt)` or a `fn(&Rt) -> Result<(), E>`. It may state what it [needs](Need); a device that lacks one of
+/// them reports the case as ignored, by name. `cases!(in Toolkit; ..)` makes cases of the CUDA compile checks instead.
+///
+/// ```
+/// # fn main() {}
+/// mod copies {
+///     use girih_testkit::{Rt, cases, needs};
+///     cases! {
+///         copies_floats,
+///         copies_halves needs [needs::F16],
+///     }
+///     fn copies_floats(rt: &Rt) {
+///         girih_testkit::check::assert_same(&rt.read(&rt.put(&[1.0f32])).unwrap(), &[1.0]);
+///     }
+///     fn copies_halves(_: &Rt) -> Result<(), girih_testkit::Error> { Ok(()) }
+/// }
+/// ```
+#[macro_export]
+macro_rules! cases {
+    (in $context:ty; $($name:ident $(needs [$($need:expr),* $(,)?])?),* $(,)?) => {
+        /// The cases of this module.
+        pub fn cases() -> ::std::vec::Vec<$crate::case::Case<$context>> {
+            ::std::vec![$($crate::case::Case {
+                name: ::std::format!(
+                    "{}::{}",
+                    $crate::case::module_of(::std::module_path!()),
+                    ::std::stringify!($name),
+                ),
+                needs: &[$($($need),*)?],
+                run: |context| $crate::case::IntoCaseResult::into_case_result($name(context)),
+            }),*]
+        }
+    };
+    ($($rest:tt)*) => { $crate::cases!(in $crate::Rt; $($rest)*); };
+}
+
+/// What a case may need of a device.
+pub mod needs {
+    use super::*;
+
+    macro_rules! element {
+        ($($(#[$doc:meta])* $name:ident: $t:ty, $what:literal;)*) => {$(
+            $(#[$doc])*
+            pub const $name: Need = Need {
+                what: $what,
+                met: |rt| rt.client.features().type_usage(<$t as CubeElement>::cube_type())
+                    .contains(TypeUsage::Buffer),
+            };
+        )*};
+    }
+    element! {
+        /// f16 in buffers.
+        F16: half::f16, "f16 buffers";
+        /// bf16 in buffers.
+        BF16: half::bf16, "bf16 buffers";
+        /// f64 in buffers.
+        F64: f64, "f64 buffers";
+        /// i64 in buffers.
+        I64: i64, "i64 buffers";
+        /// u64 in buffers.
+        U64: u64, "u64 buffers";
+        /// u8 in buffers.
+        U8: u8, "u8 buffers";
+        /// i16 in buffers.
+        I16: i16, "i16 buffers";
+    }
+}

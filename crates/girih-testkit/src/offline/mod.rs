@@ -1,0 +1,37 @@
+//! Kernels to CUDA C++, PTX and SASS with no GPU: what an NVIDIA GPU would run, and at what cost.
+//!
+//! `#[cube(launch)] fn copy<E: Numeric>(..)` makes a module `copy` with a struct `Copy`; its `new` takes what a launch would
+//! know of the device, a compilation argument for each argument, and then the `#[comptime]` ones:
+//!
+//! ```no_run
+//! use cubecl::prelude::*;
+//! use girih_testkit::offline::{self, Toolkit};
+//!
+//! #[cube(launch)]
+//! fn increment(out: &mut [u32]) {
+//!     out[ABSOLUTE_POS] += 1u32;
+//! }
+//!
+//! # fn main() -> Result<(), girih_testkit::Error> {
+//! let kernel = increment::Increment::new(
+//!     offline::settings(256), offline::hopper(), offline::target(), offline::buffer(),
+//! );
+//! let compiled = Toolkit::find()?.compile(kernel)?;
+//! compiled.assert_ptx("ld.global.u32");
+//! compiled.assert_no_local_memory();
+//! # Ok(())
+//! # }
+//! ```
+
+mod compiled;
+mod properties;
+mod resources;
+mod toolkit;
+
+pub use compiled::Compiled;
+pub use properties::{buffer, hopper, settings, target, tensor};
+pub use resources::Resources;
+pub use toolkit::Toolkit;
+
+/// The architecture that kernels are compiled for: Hopper, with what only it has.
+pub const HOPPER: &str = "sm_90a";

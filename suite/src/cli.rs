@@ -1,0 +1,113 @@
+//! The command line.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+use girih_testkit::{DeviceKind, Rt};
+use libtest_mimic::Arguments;
+
+use crate::{oracle, random, trials};
+
+/// The device tests, vector files and benchmarks of girih.
+#[derive(Debug, Parser)]
+#[command(name = "girih-suite", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the tests on every device of this build that the machine has
+    Test(Test),
+    /// Say which devices this build can drive and this machine has
+    Devices,
+    /// Answer the questions of vector files
+    Oracle(Oracle),
+}
+
+#[derive(Debug, clap::Args)]
+struct Test {
+    /// Run the tests whose name contains one of these
+    filters: Vec<String>,
+    /// Only on this device (cpu, vulkan, wgsl or cuda); may be repeated
+    #[arg(long = "device", value_name = "DEVICE")]
+    devices: Vec<DeviceKind>,
+    /// Data sets that each random test tries
+    #[arg(long, value_name = "N", default_value_t = random::DEFAULT_DATA_SETS)]
+    cases: u32,
+    /// Name the tests without running them
+    #[arg(long)]
+    list: bool,
+    /// A filter is a whole name
+    #[arg(long)]
+    exact: bool,
+    /// Tests that run at a time
+    #[arg(long, value_name = "N")]
+    test_threads: Option<usize>,
+}
+
+#[derive(Debug, clap::Args)]
+struct Oracle {
+    /// Files of one JSON object a line
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Where the questions are asked; else on the first of cuda, vulkan, wgsl and cpu that is there
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<DeviceKind>,
+}
+
+/// Runs the program on the process's arguments.
+pub fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Test(test) => run_tests(&test),
+        Command::Devices => list_devices(),
+        Command::Oracle(Oracle { files, device }) => oracle::main(&files, device),
+    }
+}
+
+fn run_tests(test: &Test) -> ExitCode {
+    random::set_data_sets(test.cases);
+    let (devices, absent) = if test.devices.is_empty() {
+        trials::devices(DeviceKind::built())
+    } else {
+        trials::devices(test.devices.iter().copied())
+    };
+    for error in &absent {
+        eprintln!("{error}");
+    }
+    // A device asked for by name that is not there has failed its tests, whatever the others say.
+    if !test.devices.is_empty() && !absent.is_empty() {
+        return ExitCode::FAILURE;
+    }
+    let trials = trials::trials(&devices);
+    let mut arguments = Arguments {
+        list: test.list,
+        test_threads: test.test_threads,
+        ..Arguments::default()
+    };
+    trials::select(&mut arguments, &trials, &test.filters, test.exact);
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn list_devices() -> ExitCode {
+    for kind in DeviceKind::ALL {
+        match Rt::open(kind) {
+            Ok(_) => println!("{kind} present"),
+            Err(error) => println!("{kind} absent: {error}"),
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,13 @@
+//! Every device test, vector runner and benchmark as one program.
+//!
+//! [`cases`] lists the tests, [`trials`] names one trial for each case on each device, [`cli`] is the command line.
+#![deny(missing_docs)]
+
+#[cfg(feature = "cuda")]
+extern crate llvm_absent as _;
+
+pub mod cases;
+pub mod cli;
+pub mod oracle;
+pub mod random;
+pub mod trials;
