@@ -7,6 +7,26 @@ use super::Outcome;
 use girih_layout::{IntTuple, Layout, LayoutError};
 use serde_json::Value;
 
+/// The operations that vectors can ask for.
+pub(super) const OPS: [&str; 16] = [
+    "query",
+    "map",
+    "crd",
+    "coalesce",
+    "composition",
+    "complement",
+    "right_inverse",
+    "left_inverse",
+    "logical_divide",
+    "zipped_divide",
+    "tiled_divide",
+    "flat_divide",
+    "logical_product",
+    "zipped_product",
+    "tiled_product",
+    "flat_product",
+];
+
 /// Asks one question: `vector` has an `op`, the inputs and the right answer.
 pub fn run(vector: &Value) -> Outcome {
     match answer(&Question(vector)) {

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::{Error, Rt, device::panic_message};
 
+pub mod layout;
 pub mod views;
 
 /// What became of one vector.
@@ -97,6 +98,7 @@ pub fn run_file(path: &Path, rt: Option<&Rt>) -> Result<Report, Error> {
 
 /// A vector, by the kind of answer it wants.
 enum Question {
+    Layout(Value),
     View(views::ViewVector),
     Group,
 }
@@ -108,6 +110,9 @@ impl Question {
         }
         let op = vector.get("op").and_then(Value::as_str);
         let op = op.ok_or("neither `op` nor `chain` is there: not a vector")?;
+        if layout::OPS.contains(&op) {
+            return Ok(Self::Layout(vector.clone()));
+        }
         if views::OPS.contains(&op) {
             return serde_json::from_value(vector.clone())
                 .map(Self::View)
@@ -118,6 +123,7 @@ impl Question {
 
     fn ask(&self, rt: Option<&Rt>) -> Outcome {
         catch_unwind(AssertUnwindSafe(|| match (self, rt) {
+            (Self::Layout(vector), _) => layout::run(vector),
             (Self::View(_), Some(_)) => Outcome::Skipped("views are not in this build".to_owned()),
             (Self::View(_), None) => Outcome::Skipped("views need a device".to_owned()),
             (Self::Group, _) => {
