@@ -1,0 +1,113 @@
+#!/bin/sh
+# Runs girih's device suite, its vectors, its benchmarks and its peers on this machine's NVIDIA GPU.
+set -u
+
+usage() {
+    cat <<'TEXT'
+Usage: run.sh [--out DIR] [--no-bench] [--no-peers] [--sanitize] [FILTER...]
+
+  --out DIR    where logs and summary.txt go (default: results, in the current folder)
+  --no-bench   leave girih's benchmarks out
+  --no-peers   leave the peers (torch, Triton, cuTile) out
+  --sanitize   also run the tests of views under compute-sanitizer: memcheck, initcheck
+  FILTER       run only the tests whose name holds one of these
+
+The exit status is 0 where everything that ran succeeded and at least one test ran.
+TEXT
+}
+
+here=$(cd "$(dirname "$0")" && pwd)
+out=results bench=yes peers=yes sanitize=no
+while [ $# -gt 0 ]; do
+    case $1 in
+        --out)
+            [ $# -gt 1 ] || { usage >&2; exit 2; }
+            out=$2
+            shift
+            ;;
+        --no-bench) bench=no ;;
+        --no-peers) peers=no ;;
+        --sanitize) sanitize=yes ;;
+        -h | --help) usage; exit 0 ;;
+        -*) usage >&2; exit 2 ;;
+        *) break ;;
+    esac
+    shift
+done
+mkdir -p "$out" || exit 2
+summary=$out/summary.txt
+: >"$summary"
+failures=0 passed=0 failed=0 skipped=0
+
+# NVRTC: the machine's toolkit, else the one that came with a Python package.
+if [ -z "${CUDA_PATH:-}" ]; then
+    CUDA_PATH=/usr/local/cuda
+    if [ ! -d "$CUDA_PATH" ]; then
+        CUDA_PATH=$(python3 -c 'import nvidia.cu13 as toolkit; print(list(toolkit.__path__)[0])' 2>/dev/null)
+    fi
+fi
+export CUDA_PATH
+export LD_LIBRARY_PATH="$CUDA_PATH/lib64:$CUDA_PATH/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+
+say() {
+    echo "$*" | tee -a "$summary"
+}
+
+# step NAME COMMAND...: runs it with its output in NAME.log, and says how it ended.
+step() {
+    name=$1
+    shift
+    if "$@" >"$out/$name.log" 2>&1; then
+        say "$name: ok"
+    else
+        say "$name: FAILED (exit status $?), see $name.log"
+        failures=$((failures + 1))
+    fi
+}
+
+# count NAME: adds up the last closing line of NAME.log, libtest's or the plain one.
+count() {
+    line=$(grep -E '^(test result: |[0-9]+ passed, )' "$out/$1.log" | tail -n 1)
+    passed=$((passed + $(number 'passed')))
+    failed=$((failed + $(number 'failed')))
+    skipped=$((skipped + $(number '(ignored|skipped)')))
+}
+
+# number WORD: the count before WORD in $line, 0 where there is none.
+number() {
+    found=$(printf '%s\n' "$line" | grep -oE "[0-9]+ $1" | grep -oE '^[0-9]+')
+    echo "${found:-0}"
+}
+
+suite=$here/girih-suite
+step devices "$suite" devices
+step tests "$suite" test "$@" --device cuda
+count tests
+for file in "$here"/vectors/*.jsonl; do
+    name=vectors-$(basename "$file" .jsonl)
+    step "$name" "$suite" oracle "$file" --device cuda
+    count "$name"
+done
+if [ "$sanitize" = yes ]; then
+    PATH=$PATH:$CUDA_PATH/bin
+    for tool in memcheck initcheck; do
+        step "$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 "$suite" test view --device cuda
+    done
+fi
+if [ "$bench" = yes ]; then
+    step bench "$suite" bench --device cuda
+fi
+if [ "$peers" = yes ]; then
+    if python3 -c 'import torch' 2>/dev/null; then
+        step peers python3 "$here/peers"
+    else
+        say "peers: left out, python3 has no torch"
+    fi
+fi
+
+if [ $((passed + failed)) -eq 0 ]; then
+    say "no test ran"
+    failures=$((failures + 1))
+fi
+say "$passed passed, $failed failed, $skipped skipped"
+[ "$failures" -eq 0 ] && [ "$failed" -eq 0 ]

@@ -1,0 +1,149 @@
+//! `cargo xtask test`.
+
+use std::process::Command;
+
+use clap::Args;
+
+use crate::build_set::BuildSet;
+use crate::device::Device;
+use crate::error::Result;
+use crate::report::Report;
+use crate::setup::Environment;
+use crate::suite::{Choice, Suite};
+use crate::tally::Tally;
+use crate::{metadata, process};
+
+/// What is tested, where.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// Run only the tests whose name holds one of these.
+    pub filters: Vec<String>,
+    /// Where the device suite runs; may be given several times.
+    #[arg(long = "device", value_enum)]
+    pub devices: Vec<Device>,
+    /// Fetch nothing; name what is missing.
+    #[arg(long)]
+    pub offline: bool,
+    /// Random cases of each property, and random data sets of each device test.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub cases: Option<u32>,
+}
+
+/// Sets up, builds, runs and reports.
+pub fn run(options: &Options) -> Result<()> {
+    let choice = Choice::new(&options.devices);
+    let environment = choice.set_up(options.offline)?;
+    let mut report = Report::default();
+    if !choice.is_named() {
+        report.ran("host", host(options, &environment)?);
+    }
+    for device in Device::ALL {
+        let name = device.name();
+        if !choice.devices().any(|chosen| chosen == device) {
+            let reason = device.absent_at_sight().map_or_else(
+                || format!("not asked for: --device {name}"),
+                |reason| format!("absent: {reason}"),
+            );
+            report.left(name, reason);
+            continue;
+        }
+        match Suite::find(device, &environment)? {
+            Ok(suite) => report.ran(name, on_device(&suite, name, options)?),
+            Err(reason) => {
+                choice.allow_absence(device, &reason)?;
+                report.left(name, format!("absent: {reason}"));
+            }
+        }
+    }
+    report.close(&match options.filters.as_slice() {
+        [] => "no device is there".to_owned(),
+        filters => format!("nothing matches `{}`", filters.join("` or `")),
+    })
+}
+
+/// Every crate's unit, property, compile-fail and documentation tests, the device suite left out.
+fn host(options: &Options, environment: &Environment) -> Result<Tally> {
+    let metadata = metadata::metadata(&["--no-deps"])?;
+    let named = metadata::integration_tests(&metadata, "girih-suite")
+        .into_iter()
+        .flat_map(|name| ["--test".to_owned(), name]);
+    let targets = ["--lib", "--bins", "--examples"].map(str::to_owned);
+    let mut tally = cargo_test(targets.into_iter().chain(named), options, environment)?;
+    tally += cargo_test(["--doc".to_owned()], options, environment)?;
+    Ok(tally)
+}
+
+/// `cargo test` on the main build's `targets`.
+fn cargo_test(
+    targets: impl IntoIterator<Item = String>,
+    options: &Options,
+    environment: &Environment,
+) -> Result<Tally> {
+    let mut command = BuildSet::Main.cargo("test");
+    command
+        .arg("--no-fail-fast")
+        .args(targets)
+        .args(environment.cargo_arguments())
+        .arg("--")
+        .args(&options.filters);
+    if let Some(cases) = options.cases {
+        command.env("PROPTEST_CASES", cases.to_string());
+    }
+    count(&mut command)
+}
+
+/// The device suite.
+fn on_device(suite: &Suite, device: &str, options: &Options) -> Result<Tally> {
+    let mut command = suite.command("test");
+    command.args(&options.filters).args(["--device", device]);
+    if let Some(cases) = options.cases {
+        command.args(["--cases", &cases.to_string()]);
+    }
+    count(&mut command)
+}
+
+/// Runs a test program, shows its output and counts its tests; a program that breaks off counts as a failed test.
+fn count(command: &mut Command) -> Result<Tally> {
+    let mut tally = Tally::default();
+    let status = process::watch(command, |line| {
+        println!("{line}");
+        if let Some(counts) = Tally::from_libtest(line) {
+            tally += counts;
+        }
+    })?;
+    if !status.success() && tally.failed == 0 {
+        eprintln!("`{}` broke off ({status})", process::describe(command));
+        tally.failed = 1;
+    }
+    Ok(tally)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn results_of_several_binaries_add_up() {
+        let script = "echo 'test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured'
+            echo 'test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured'; exit 101";
+        let expected = Tally {
+            passed: 5,
+            failed: 1,
+            skipped: 1,
+        };
+        assert_eq!(count(&mut shell(script)).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_program_that_breaks_off_is_a_failure() {
+        let script = "echo 'test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured'; exit 101";
+        assert_eq!(count(&mut shell(script)).unwrap().failed, 1);
+        assert_eq!(count(&mut shell("kill -9 $$")).unwrap().failed, 1);
+    }
+}
