@@ -4,10 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::Folders;
-use super::python::{self, Python};
+use super::python;
 use super::wheels::{self, Wheel, make_executable};
 use crate::error::{Error, Result};
-use crate::progress;
 
 /// NVRTC and the headers that kernels include; ptxas; nvdisasm.
 const WHEELS: [Wheel; 6] = [
@@ -67,27 +66,16 @@ pub fn present(folders: &Folders) -> bool {
 
 /// Installs the toolkit from its wheels.
 pub fn install(folders: &Folders) -> Result<()> {
-    wheels::check_platform("CUDA's toolkit for compile checks")?;
-    let downloads = folders.girih().join("downloads");
-    let python = Python::with_pip(&folders.girih())?;
-    let files = WHEELS
-        .iter()
-        .map(|wheel| wheel.fetch(&python, &downloads))
-        .collect::<Result<Vec<_>>>()?;
-
-    let bar = progress::spinner("installing CUDA's compilers");
-    let unpacked = downloads.join("cuda");
-    wheels::unpack(&python, &files, &unpacked)?;
-    let toolkit = unpacked.join(TOOLKIT);
-    for name in PROGRAMS {
-        make_executable(&toolkit.join("bin").join(name))?;
-    }
-    // One rename makes it present, so that an installation that was cut off does not count.
-    let target = folder(folders);
-    fs::rename(&toolkit, &target).map_err(Error::file(&target))?;
-    wheels::remove(&downloads)?;
-    bar.finish_and_clear();
-    Ok(())
+    let what = "CUDA's compilers";
+    wheels::install(what, &WHEELS, &folders.girih(), |unpacked| {
+        let toolkit = unpacked.join(TOOLKIT);
+        for name in PROGRAMS {
+            make_executable(&toolkit.join("bin").join(name))?;
+        }
+        // One rename makes it present, so that an installation that was cut off does not count.
+        let target = folder(folders);
+        fs::rename(&toolkit, &target).map_err(Error::file(&target))
+    })
 }
 
 /// Whether an NVIDIA driver is loaded and finds a GPU.
@@ -111,7 +99,7 @@ mod tests {
     fn an_unfinished_toolkit_does_not_count() {
         let data = std::env::temp_dir().join(format!("girih-cuda-{}", std::process::id()));
         let folders = Folders { data: data.clone() };
-        fs::create_dir_all(folders.girih().join("downloads/cuda").join(TOOLKIT)).unwrap();
+        fs::create_dir_all(folders.girih().join("downloads/unpacked").join(TOOLKIT)).unwrap();
         assert!(!present(&folders));
         fs::create_dir(folder(&folders)).unwrap();
         assert!(present(&folders));

