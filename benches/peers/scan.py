@@ -1,0 +1,39 @@
+"""Scans, sorts, compaction and counting over one axis, by torch."""
+
+from __future__ import annotations
+
+import torch
+
+from data import SETS
+from timing import DEVICE, Report, measure, rotated
+
+LENGTHS = (1 << 20, 1 << 24, 1 << 28)
+LONGEST_UNIQUE = 1 << 24
+"""torch.unique takes too much memory beyond."""
+
+
+def run(report: Report) -> None:
+    for length in LENGTHS:
+        of_length(report, length)
+        torch.cuda.empty_cache()
+
+
+def of_length(report: Report, length: int) -> None:
+    floats = [torch.randn(length, device=DEVICE) for _ in range(SETS)]
+    keys = [
+        torch.randint(0, 2**31 - 1, (length,), device=DEVICE, dtype=torch.int32)
+        for _ in range(SETS)
+    ]
+    positive = [values > 0 for values in floats]
+    ops = {
+        "cumsum f32": (8, lambda i: floats[i].cumsum(0)),
+        "sort i32": (4, lambda i: keys[i].sort()),
+        "nonzero, half true": (6, lambda i: positive[i].nonzero()),
+        "masked_select f32, half true": (6, lambda i: floats[i].masked_select(positive[i])),
+        "bincount, 256 bins": (4, lambda i: torch.bincount(keys[i] & 255, minlength=256)),
+    }
+    if length <= LONGEST_UNIQUE:
+        ops["unique i32, 2^16 values"] = (4, lambda i: (keys[i] & 0xFFFF).unique())
+    for op, (count, launch) in ops.items():
+        time = measure(rotated(SETS, launch), count)
+        report.add("torch", op, time, items=length, length=length)
