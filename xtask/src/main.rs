@@ -9,6 +9,7 @@ mod demo;
 mod device;
 mod doc;
 mod error;
+mod forbidden;
 mod lint;
 mod llvm_names;
 mod metadata;
