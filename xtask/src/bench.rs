@@ -34,9 +34,9 @@ fn criterion(device: Device, arguments: &[String], environment: &Environment) ->
             "--features",
             "cpu,vulkan",
         ])
-        .args(environment.cargo_arguments())
         .arg("--")
         .arg(format!("^{device}/"))
         .args(arguments);
+    environment.apply(&mut command);
     process::run(&mut command)
 }

@@ -83,9 +83,9 @@ fn cargo_test(
     command
         .arg("--no-fail-fast")
         .args(targets)
-        .args(environment.cargo_arguments())
         .arg("--")
         .args(&options.filters);
+    environment.apply(&mut command);
     if let Some(cases) = options.cases {
         command.env("PROPTEST_CASES", cases.to_string());
     }

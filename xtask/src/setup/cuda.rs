@@ -48,7 +48,7 @@ const WHEELS: [Wheel; 6] = [
     },
 ];
 
-/// Where every wheel keeps its part of the toolkit.
+/// Where every wheel keeps its part of the toolkit; girih-testkit looks there too.
 const TOOLKIT: &str = "nvidia/cu13";
 
 /// The programs that compile checks run.
@@ -56,6 +56,11 @@ const PROGRAMS: [&str; 2] = ["ptxas", "nvdisasm"];
 
 /// The toolkit's folder, a valid `CUDA_PATH` once it is there.
 pub fn folder(folders: &Folders) -> PathBuf {
+    installation(folders).join(TOOLKIT)
+}
+
+/// The folder of the unpacked wheels, their licences among them.
+fn installation(folders: &Folders) -> PathBuf {
     folders.girih().join("cuda-13.0")
 }
 
@@ -68,13 +73,13 @@ pub fn present(folders: &Folders) -> bool {
 pub fn install(folders: &Folders) -> Result<()> {
     let what = "CUDA's compilers";
     wheels::install(what, &WHEELS, &folders.girih(), |unpacked| {
-        let toolkit = unpacked.join(TOOLKIT);
         for name in PROGRAMS {
-            make_executable(&toolkit.join("bin").join(name))?;
+            make_executable(&unpacked.join(TOOLKIT).join("bin").join(name))?;
         }
         // One rename makes it present, so that an installation that was cut off does not count.
-        let target = folder(folders);
-        fs::rename(&toolkit, &target).map_err(Error::file(&target))
+        let target = installation(folders);
+        wheels::remove(&target)?;
+        fs::rename(unpacked, &target).map_err(Error::file(&target))
     })
 }
 
@@ -101,7 +106,7 @@ mod tests {
         let folders = Folders { data: data.clone() };
         fs::create_dir_all(folders.girih().join("downloads/unpacked").join(TOOLKIT)).unwrap();
         assert!(!present(&folders));
-        fs::create_dir(folder(&folders)).unwrap();
+        fs::create_dir_all(folder(&folders)).unwrap();
         assert!(present(&folders));
         fs::remove_dir_all(data).unwrap();
     }

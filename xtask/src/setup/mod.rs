@@ -13,6 +13,7 @@ mod wheels;
 #[cfg(test)]
 pub use wheels::make_executable;
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -172,36 +173,37 @@ fn lock(folder: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Variables for the programs that launch or compile kernels.
-#[derive(Clone, Debug, Default)]
+/// Variables for the programs that launch kernels.
+#[derive(Clone, Debug)]
 pub struct Environment {
-    variables: Vec<(&'static str, String)>,
+    toolkit: PathBuf,
+    variables: Vec<(&'static str, OsString)>,
 }
 
 impl Environment {
     fn new(folders: &Folders) -> Self {
-        let toolkit = cuda::folder(folders);
-        let mut libraries = toolkit.join("lib").display().to_string();
-        if let Some(before) = std::env::var_os("LD_LIBRARY_PATH") {
-            libraries = format!("{libraries}:{}", before.to_string_lossy());
-        }
-        let mut variables = vec![
-            ("CUDA_PATH", toolkit.display().to_string()),
-            ("LD_LIBRARY_PATH", libraries),
-        ];
+        let mut variables = Vec::new();
         if std::env::var_os("XDG_RUNTIME_DIR").is_none() {
             // Mesa's drivers complain on every start where it is not set.
-            let folder = std::env::temp_dir();
-            variables.push(("XDG_RUNTIME_DIR", folder.display().to_string()));
+            variables.push(("XDG_RUNTIME_DIR", std::env::temp_dir().into_os_string()));
         }
-        Self { variables }
+        Self {
+            toolkit: cuda::folder(folders),
+            variables,
+        }
     }
 
-    /// The same with the machine's own CUDA toolkit, which fits its driver, where there is one.
+    /// The same for an NVIDIA GPU: with the installed toolkit, unless the machine has one, which fits its driver.
     pub fn on_gpu(mut self) -> Self {
-        if cuda::machine_has_toolkit() {
+        if !cuda::machine_has_toolkit() {
+            let mut libraries = self.toolkit.join("lib").into_os_string();
+            if let Some(before) = std::env::var_os("LD_LIBRARY_PATH") {
+                libraries.push(":");
+                libraries.push(before);
+            }
             self.variables
-                .retain(|(name, _)| !matches!(*name, "CUDA_PATH" | "LD_LIBRARY_PATH"));
+                .push(("CUDA_PATH", self.toolkit.clone().into_os_string()));
+            self.variables.push(("LD_LIBRARY_PATH", libraries));
         }
         self
     }
@@ -209,23 +211,6 @@ impl Environment {
     /// Sets the variables for `command`.
     pub fn apply(&self, command: &mut Command) {
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-    }
-
-    /// Cargo's arguments that give the variables to the programs it runs and to no build script: a change of
-    /// `CUDA_PATH` would rebuild whatever stands on cudarc.
-    pub fn cargo_arguments(&self) -> [String; 2] {
-        let words: Vec<String> = std::iter::once("env".to_owned())
-            .chain(
-                self.variables
-                    .iter()
-                    .map(|(name, value)| format!("{name}={value}")),
-            )
-            .map(|word| serde_json::Value::from(word).to_string())
-            .collect();
-        [
-            "--config".to_owned(),
-            format!("target.'cfg(unix)'.runner=[{}]", words.join(",")),
-        ]
     }
 }
 
@@ -243,20 +228,6 @@ mod tests {
             "{error}"
         );
         assert!(refuse(&[Component::Vulkan]).is_ok());
-    }
-
-    #[test]
-    fn programs_get_the_toolkit_of_the_data_folder() {
-        let folders = Folders {
-            data: PathBuf::from("/data"),
-        };
-        let environment = Environment::new(&folders);
-        let [option, value] = environment.cargo_arguments();
-        assert_eq!(option, "--config");
-        assert!(
-            value.starts_with(r#"target.'cfg(unix)'.runner=["env","CUDA_PATH=/data/girih/cuda-13.0","LD_LIBRARY_PATH=/data/girih/cuda-13.0/lib"#),
-            "{value}"
-        );
     }
 
     #[test]
