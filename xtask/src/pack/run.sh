@@ -57,10 +57,14 @@ say() {
 step() {
     name=$1
     shift
-    if "$@" >"$out/$name.log" 2>&1; then
-        say "$name: ok"
+    start=$(date +%s)
+    "$@" >"$out/$name.log" 2>&1
+    status=$?
+    seconds=$(($(date +%s) - start))
+    if [ "$status" -eq 0 ]; then
+        say "$name: ok ($seconds s)"
     else
-        say "$name: FAILED (exit status $?), see $name.log"
+        say "$name: FAILED (exit status $status, $seconds s), see $name.log"
         failures=$((failures + 1))
     fi
 }
@@ -79,6 +83,7 @@ number() {
     echo "${found:-0}"
 }
 
+nvidia-smi -L 2>/dev/null | tee -a "$summary"
 suite=$here/girih-suite
 step devices "$suite" devices
 step tests "$suite" test "$@" --device cuda
