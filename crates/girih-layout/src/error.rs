@@ -118,12 +118,12 @@ pub enum LayoutError {
     },
     /// No layout does what one layout after another would do.
     #[error(
-        "{outer} after {inner} is no layout: the steps must stay in one mode of the left layout, or cross its modes in whole parts"
+        "{outer} after {inner} is no layout: the steps of the right one, and their sums, must stay in one mode of the left one or cross its modes in whole parts"
     )]
     NoComposition {
         /// The layout that goes last.
         outer: String,
-        /// The mode of the layout that goes first.
+        /// The layout that goes first.
         inner: String,
     },
     /// No repetition of a layout fills a range.
@@ -201,6 +201,14 @@ pub enum LayoutError {
     NotThreadValue {
         /// The layout.
         layout: String,
+        /// The tile's shape.
+        tile: String,
+    },
+    /// A memory layout of another shape than the tile that is spread over threads.
+    #[error("shape {given} is not that of tile {tile}: each mode must have the same size")]
+    ShapeMismatch {
+        /// The shape given.
+        given: String,
         /// The tile's shape.
         tile: String,
     },

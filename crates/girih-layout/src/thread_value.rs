@@ -76,17 +76,14 @@ impl ThreadValueLayout {
         values: &Layout,
         holders: Result<Layout, LayoutError>,
     ) -> Result<Self, LayoutError> {
-        let not_compact = || LayoutError::NotCompact {
-            threads: threads.to_string(),
-            values: values.to_string(),
-        };
-        let holders = holders.map_err(|_| not_compact())?;
-        let elements = holders.right_inverse()?;
-        if elements.size().value() != holders.size().value()
-            || holders.cosize().value() != holders.size().value()
-        {
-            return Err(not_compact());
+        if !is_compact(threads)? || !is_compact(values)? {
+            return Err(LayoutError::NotCompact {
+                threads: threads.to_string(),
+                values: values.to_string(),
+            });
         }
+        let holders = holders?;
+        let elements = holders.right_inverse()?;
         let pairs = Layout::left((threads.size(), values.size()))?;
         Self::new(
             holders.shape().product_each()?,
@@ -154,7 +151,7 @@ impl ThreadValueLayout {
     /// Law: `R(t, v) = memory(coord(t, v))`.
     ///
     /// # Errors
-    /// [`LayoutError::SizeMismatch`] when `memory` has another shape than the tile, and those of
+    /// [`LayoutError::ShapeMismatch`] when the modes of `memory` have other sizes than the tile, and those of
     /// [`composition`](Layout::composition).
     pub fn partition(
         &self,
@@ -163,11 +160,9 @@ impl ThreadValueLayout {
         let memory = memory.into();
         let extents = memory.shape().product_each()?;
         if extents.to_static() != self.tile.to_static() {
-            return Err(LayoutError::SizeMismatch {
-                left: memory.shape().to_string(),
-                left_size: memory.size().value(),
-                right: self.tile.to_string(),
-                right_size: self.tile.size()?.value(),
+            return Err(LayoutError::ShapeMismatch {
+                given: memory.shape().to_string(),
+                tile: self.tile.to_string(),
             });
         }
         memory.composition(&self.layout)
@@ -207,4 +202,9 @@ impl ThreadValueLayout {
             .mode(index)
             .unwrap_or_else(|_| self.layout.clone())
     }
+}
+
+/// Whether the layout reaches every offset below its size, each once.
+fn is_compact(layout: &Layout) -> Result<bool, LayoutError> {
+    Ok(layout.right_inverse()?.size().value() == layout.size().value())
 }

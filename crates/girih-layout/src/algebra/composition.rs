@@ -1,10 +1,9 @@
 //! One layout after another.
 
-use super::extension::Extension;
-use crate::modes::{LayoutBuilder, Mode};
+use super::extension::{Extension, Parts};
+use crate::modes::{LayoutBuilder, Mode, Modes};
 use crate::tuple::View;
-use crate::{Layout, LayoutError, Tiler};
-use alloc::format;
+use crate::{Integer, Layout, LayoutError, Tiler};
 use alloc::string::ToString;
 
 impl Layout {
@@ -79,46 +78,59 @@ impl Layout {
 pub(crate) fn compose(outer: &Layout, inner: &Layout) -> Result<Layout, LayoutError> {
     // An empty layout composes with anything, also with what has no digits to walk.
     if inner.size().value() == 0 {
-        return Layout::new(inner.shape(), inner.stride().map(|_| crate::Integer::ZERO));
+        return Layout::new(inner.shape(), inner.stride().map(|_| Integer::ZERO));
     }
     let mut composing = Composing {
-        outer,
         extension: Extension::of(outer)?,
+        parts: Parts::new(),
         out: LayoutBuilder::new(),
     };
-    composing.write(inner.shape().view(), inner.stride().view())?;
-    composing.out.finish()
+    let done = composing.write(inner.shape().view(), inner.stride().view())?;
+    // Each leaf of the inner layout has one possible image; together they must add up as well.
+    if done && composing.extension.adds_up(&composing.parts) {
+        return composing.out.finish();
+    }
+    Err(LayoutError::NoComposition {
+        outer: outer.to_string(),
+        inner: inner.to_string(),
+    })
 }
 
-struct Composing<'a> {
-    outer: &'a Layout,
+struct Composing {
     extension: Extension,
+    parts: Parts,
     out: LayoutBuilder,
 }
 
-impl Composing<'_> {
-    fn write(&mut self, shape: View<'_>, stride: View<'_>) -> Result<(), LayoutError> {
+impl Composing {
+    /// Writes the image of each leaf; `false` when a leaf has none.
+    fn write(&mut self, shape: View<'_>, stride: View<'_>) -> Result<bool, LayoutError> {
         if let (Some(extent), Some(stride)) = (shape.leaf(), stride.leaf()) {
-            return self.write_leaf(Mode { extent, stride });
+            return self.write_leaf(extent, stride);
         }
         let head = self.out.open();
         for (shape, stride) in shape.modes().zip(stride.modes()) {
-            self.write(shape, stride)?;
-        }
-        self.out.close(head);
-        Ok(())
-    }
-
-    fn write_leaf(&mut self, leaf: Mode) -> Result<(), LayoutError> {
-        match self.extension.walk(leaf.extent, leaf.stride)? {
-            Some(modes) => self.out.leaf_or_tuple(&modes),
-            None => {
-                return Err(LayoutError::NoComposition {
-                    outer: self.outer.to_string(),
-                    inner: format!("{}:{}", leaf.extent, leaf.stride),
-                });
+            if !self.write(shape, stride)? {
+                return Ok(false);
             }
         }
-        Ok(())
+        self.out.close(head);
+        Ok(true)
+    }
+
+    fn write_leaf(&mut self, extent: Integer, stride: Integer) -> Result<bool, LayoutError> {
+        let Some(parts) = self.extension.walk(extent, stride)? else {
+            return Ok(false);
+        };
+        self.parts.extend_from_slice(&parts);
+        let modes: Modes = parts
+            .iter()
+            .map(|part| Mode {
+                extent: part.extent,
+                stride: part.stride,
+            })
+            .collect();
+        self.out.leaf_or_tuple(&modes);
+        Ok(true)
     }
 }

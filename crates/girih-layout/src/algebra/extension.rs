@@ -1,7 +1,7 @@
 //! A layout as a function of all natural numbers: the last leaf is taken as endless.
 
 use crate::list::List;
-use crate::modes::{Mode, Modes};
+use crate::modes::Mode;
 use crate::{Integer, Layout, LayoutError};
 use alloc::string::ToString;
 
@@ -19,6 +19,16 @@ struct Digit {
     /// By how much the offset differs from going on straight when the digit before wraps around into this one.
     jump: i128,
 }
+
+/// A stretch of a walk in which every step moves the offset by the same: `k -> L(k * step) = k * stride` for `k < extent`.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Part {
+    pub(crate) extent: Integer,
+    pub(crate) step: Integer,
+    pub(crate) stride: Integer,
+}
+
+pub(crate) type Parts = List<Part, 8>;
 
 /// Where walks bend: the walk `k -> L(k * step)` is straight as long as no `floor(k * part / weight)` with a jump rises.
 #[derive(Clone, Copy, Default)]
@@ -81,39 +91,37 @@ impl Extension {
         Ok(sum)
     }
 
-    /// The leaves of `k -> L(k * step)` for `k < count`, coalesced; `None` when that is no layout.
-    pub(crate) fn walk(&self, count: Integer, step: Integer) -> Result<Option<Modes>, LayoutError> {
-        let mut out = Modes::new();
+    /// The straight parts of `k -> L(k * step)` for `k < count`; `None` when the walk does not end where a part does, so that it is no
+    /// layout. Whether the parts add up is left to [`adds_up`](Self::adds_up).
+    pub(crate) fn walk(&self, count: Integer, step: Integer) -> Result<Option<Parts>, LayoutError> {
+        let mut parts = Parts::new();
         if count.value() <= 1 || step.value() == 0 {
-            let stride = self.at(step).unwrap_or_default();
-            out.push(Mode {
+            parts.push(Part {
                 extent: count,
-                stride,
+                step,
+                // What is never stepped along may be anything; past 64 bits it is nothing.
+                stride: self.at(step).unwrap_or_default(),
             });
-            return Ok(Some(out));
+            return Ok(Some(parts));
         }
-        let mut parts = Modes::new();
-        let (mut left, mut step_here) = (count, step);
+        let (mut left, mut step) = (count, step);
         loop {
-            let stride = self.at(step_here)?;
-            let extent = self.straight(left, step_here, stride)?;
+            let stride = self.at(step)?;
+            let extent = self.straight(left, step, stride)?;
             if left.value() % extent.value() != 0 {
                 return Ok(None);
             }
-            out.push(Mode { extent, stride });
-            parts.push(Mode {
+            parts.push(Part {
                 extent,
-                stride: step_here,
+                step,
+                stride,
             });
             if extent.value() == left.value() {
-                break;
+                return Ok(Some(parts));
             }
             left = left.try_div(extent)?;
-            step_here = step_here.try_mul(extent)?;
+            step = step.try_mul(extent)?;
         }
-        Ok(self
-            .adds_up(&parts, &out, count.value(), step.value())
-            .then_some(out))
     }
 
     /// For how many steps, `count` at most, the walk by `step` goes straight: `L(k * step) = k * stride`.
@@ -147,13 +155,10 @@ impl Extension {
         }
     }
 
-    /// Whether the walk is the sum of its straight parts: whether no sum of steps along different parts carries from one digit into
-    /// another in a way that shows.
-    fn adds_up(&self, parts: &[Mode], strides: &[Mode], count: u64, step: u64) -> bool {
-        if parts.len() < 2 {
-            return true;
-        }
-        let remainder = |part: &Mode, weight: Integer| part.stride.value() % weight.value();
+    /// Whether the layout of all steps along different parts is the sum of the parts: whether no sum of steps carries from one digit
+    /// into another in a way that shows.
+    pub(crate) fn adds_up(&self, parts: &[Part]) -> bool {
+        let remainder = |part: &Part, weight: Integer| part.step.value() % weight.value();
         let crosses = |digit: &Digit| {
             let farthest = parts.iter().map(|part| {
                 u128::from(part.extent.value() - 1) * u128::from(remainder(part, digit.weight))
@@ -173,8 +178,23 @@ impl Extension {
             0 => true,
             // One carry alone has nothing to cancel it.
             1 => false,
-            _ => (0..count).all(|k| self.value(k * step) == Some(sum_of_parts(strides, k))),
+            _ => self.adds_up_everywhere(parts),
         }
+    }
+
+    fn adds_up_everywhere(&self, parts: &[Part]) -> bool {
+        let count: u64 = parts.iter().map(|part| part.extent.value()).product();
+        (0..count).all(|k| {
+            let mut rest = k;
+            let (mut x, mut offset) = (0, 0);
+            for part in parts {
+                let digit = rest % part.extent.value();
+                rest /= part.extent.value();
+                x += digit * part.step.value();
+                offset += u128::from(digit) * u128::from(part.stride.value());
+            }
+            self.value(x) == Some(offset)
+        })
     }
 
     /// The digits that bend a walk, those whose `part` is not 0; digits that are the `same` rise together, and go when their jumps
@@ -244,16 +264,4 @@ fn jump(before: Option<&Digit>, stride: Integer) -> i128 {
 
 fn in_proportion(a: u64, a_weight: Integer, b: u64, b_weight: Integer) -> bool {
     u128::from(a) * u128::from(b_weight.value()) == u128::from(b) * u128::from(a_weight.value())
-}
-
-fn sum_of_parts(parts: &[Mode], k: u64) -> u128 {
-    let mut rest = k;
-    parts
-        .iter()
-        .map(|part| {
-            let digit = rest % part.extent.value();
-            rest /= part.extent.value();
-            u128::from(digit) * u128::from(part.stride.value())
-        })
-        .sum()
 }

@@ -1,0 +1,106 @@
+//! Tiles spread over threads.
+
+use crate::inputs::{compact, layout, small};
+use crate::swizzle::swizzle;
+use crate::{config, model};
+use girih_layout::{ComposedLayout, IntTuple, Layout, LayoutError, ThreadValueLayout};
+use proptest::prelude::*;
+
+/// The coordinates of both, one integer per mode, padded to the same rank.
+fn coords(layout: &Layout, x: u64, rank: usize) -> Vec<u64> {
+    let mut rest = x;
+    let mut coord: Vec<_> = model::mode_sizes(layout)
+        .iter()
+        .map(|size| {
+            let digit = rest % size;
+            rest /= size;
+            digit
+        })
+        .collect();
+    coord.resize(rank, 0);
+    coord
+}
+
+fn sizes(layout: &Layout, rank: usize) -> Vec<u64> {
+    let mut sizes = model::mode_sizes(layout);
+    sizes.resize(rank, 1);
+    sizes
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn each_element_has_the_holder_that_the_law_names(threads in compact(), values in compact()) {
+        prop_assume!(threads.size().value() * values.size().value() <= 96);
+        let rank = threads.rank().max(values.rank());
+        let (inside, outside) = (sizes(&values, rank), sizes(&threads, rank));
+        let blocked = ThreadValueLayout::blocked(&threads, &values)?;
+        let striped = ThreadValueLayout::striped(&threads, &values)?;
+        prop_assert!(model::injective(&model::image(blocked.layout())));
+        prop_assert_eq!(model::size(blocked.layout()), blocked.tile_shape().size()?.value());
+        for x in 0..threads.size().value() {
+            for y in 0..values.size().value() {
+                let (thread, value) = (model::at(&threads, x), model::at(&values, y));
+                let (a, b) = (coords(&threads, x, rank), coords(&values, y, rank));
+                let in_blocked = (0..rank).map(|m| a[m] * inside[m] + b[m]);
+                prop_assert!(blocked.coord(thread, value)?.leaves().map(|leaf| leaf.value()).eq(in_blocked));
+                let in_striped = (0..rank).map(|m| b[m] * outside[m] + a[m]);
+                prop_assert!(striped.coord(thread, value)?.leaves().map(|leaf| leaf.value()).eq(in_striped));
+            }
+        }
+        let (thread, value) = (threads.size().value() - 1, values.size().value() / 2);
+        prop_assert_eq!(blocked.owner(blocked.coord(thread, value)?)?, (thread, value));
+        prop_assert_eq!(striped.owner(striped.coord(thread, value)?)?, (thread, value));
+    }
+
+    #[test]
+    fn numberings_with_gaps_or_repeats_are_refused(threads in layout(), values in small()) {
+        let is_compact = |layout: &Layout| {
+            let mut image = model::image(layout);
+            image.sort_unstable();
+            image.into_iter().eq(0..model::size(layout))
+        };
+        match ThreadValueLayout::blocked(&threads, &values) {
+            Ok(_) => prop_assert!(is_compact(&threads) && is_compact(&values)),
+            Err(LayoutError::NotCompact { .. }) => prop_assert!(!is_compact(&threads) || !is_compact(&values)),
+            Err(error) => prop_assert!(false, "{}", error),
+        }
+    }
+
+    #[test]
+    fn a_partition_is_the_memory_of_each_coordinate(threads in 1u64..9, values in 1u64..9, memory in layout(), swizzle in swizzle(), offset in 0u64..9) {
+        let spread = ThreadValueLayout::new(threads * values, Layout::left((threads, values))?)?;
+        let memory = Layout::new(memory.shape(), memory.stride())?;
+        let memory = ComposedLayout::new(swizzle, offset, Layout::from_modes(&[memory])?)?;
+        let spread = match memory.size().value() == threads * values {
+            true => spread,
+            false => ThreadValueLayout::new(IntTuple::from((memory.size(),)), Layout::left((memory.size(), 1))?)?,
+        };
+        let Ok(part) = spread.partition(&memory) else { return Ok(()) };
+        let right: Vec<_> = model::image(spread.layout()).iter().map(|x| swizzle.apply(offset + model::at(memory.layout(), *x))).collect();
+        prop_assert_eq!(model::composed_image(&part), right);
+    }
+
+    #[test]
+    fn vectors_are_consecutive_aligned_and_the_widest(
+        threads in compact(), values in 1u64..9, row in any::<bool>(), swizzle in swizzle(), offset in 0u64..9, pad in 0u64..5
+    ) {
+        let threads = Layout::left((threads.size(), 1))?;
+        let spread = ThreadValueLayout::blocked(&threads, &Layout::left((1, values))?)?;
+        let stride = if row { (values + pad, 1) } else { (1, threads.size().value() + pad) };
+        let memory = ComposedLayout::new(swizzle, offset, Layout::new(spread.tile_shape(), stride)?)?;
+        let width = spread.vector_width(&memory)?;
+        let threads = threads.size().value();
+        let fits = |width: u64| {
+            values % width == 0 && (0..threads).all(|t| (0..values / width).all(|run| {
+                let at = |v: u64| memory.index(spread.coord(t, run * width + v).unwrap()).unwrap().value();
+                at(0).is_multiple_of(width) && (0..width).all(|v| at(v) == at(0) + v)
+            }))
+        };
+        prop_assert!(fits(width), "{} elements of {} in {}", width, spread, memory);
+        if swizzle.is_identity() {
+            prop_assert!((width + 1..=values).all(|wider| !fits(wider)), "wider than {} fits", width);
+        }
+    }
+}
