@@ -33,6 +33,9 @@ struct Test {
     /// Only on this device (cpu, vulkan, wgsl or cuda); may be repeated
     #[arg(long = "device", value_name = "DEVICE")]
     devices: Vec<DeviceKind>,
+    /// Only the compile checks, which need no device, and those on the devices named
+    #[arg(long)]
+    offline: bool,
     /// Data sets that each random test tries
     #[arg(long, value_name = "N", default_value_t = random::DEFAULT_DATA_SETS)]
     cases: u32,
@@ -68,19 +71,24 @@ pub fn main() -> ExitCode {
 
 fn run_tests(test: &Test) -> ExitCode {
     random::set_data_sets(test.cases);
-    let (devices, absent) = if test.devices.is_empty() {
-        trials::devices(DeviceKind::built())
+    let everything = test.devices.is_empty() && !test.offline;
+    let wanted: Vec<_> = if everything {
+        DeviceKind::built().collect()
     } else {
-        trials::devices(test.devices.iter().copied())
+        test.devices.clone()
     };
+    let (devices, absent) = trials::devices(wanted);
     for error in &absent {
         eprintln!("{error}");
     }
     // A device asked for by name that is not there has failed its tests, whatever the others say.
-    if !test.devices.is_empty() && !absent.is_empty() {
+    if !everything && !absent.is_empty() {
         return ExitCode::FAILURE;
     }
-    let trials = trials::trials(&devices);
+    let mut trials = trials::device_trials(&devices);
+    if everything || test.offline {
+        trials.extend(trials::offline_trials());
+    }
     let mut arguments = Arguments {
         list: test.list,
         test_threads: test.test_threads,

@@ -5,16 +5,35 @@ use libtest_mimic::{Arguments, Trial};
 
 use crate::cases;
 
-/// Every trial of these devices, named `device::module::case`, and those that need no device.
-pub fn trials(devices: &[&'static Rt]) -> Vec<Trial> {
+/// Every trial of these devices, named `device::module::case`.
+pub fn device_trials(devices: &[&'static Rt]) -> Vec<Trial> {
     let cases = cases::device_cases();
     let on_devices = devices.iter().flat_map(|&rt| {
         cases.iter().cloned().map(move |case| {
-            let name = case.name.clone();
-            trial(rt.name(), &name, move || case.verdict(rt))
+            trial(format!("{}::{}", rt.name(), case.name), move || {
+                case.verdict(rt)
+            })
         })
     });
     on_devices.collect()
+}
+
+/// Every trial that needs no device, named `offline::case`: kernels compiled for an NVIDIA GPU. Without NVIDIA's compilers
+/// they fail, and say what installs them.
+pub fn offline_trials() -> Vec<Trial> {
+    #[cfg(feature = "offline")]
+    {
+        use girih_testkit::{case::Verdict, offline::Toolkit};
+        let trials = cases::offline_cases().into_iter().map(|case| {
+            trial(case.name.clone(), move || match Toolkit::find() {
+                Ok(toolkit) => case.verdict_on(toolkit),
+                Err(error) => Verdict::Failed(error.to_string()),
+            })
+        });
+        trials.collect()
+    }
+    #[cfg(not(feature = "offline"))]
+    Vec::new()
 }
 
 /// The devices of this build: those the machine has, and the reasons for those it has not.

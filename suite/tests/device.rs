@@ -1,4 +1,5 @@
-//! The suite as `cargo test` runs it: every case on every device of this build that the machine has.
+//! The suite as `cargo test` runs it: every case on every device of this build that the machine has, and the compile checks
+//! that need none.
 
 use std::process::ExitCode;
 
@@ -12,5 +13,7 @@ fn main() -> ExitCode {
     for error in absent {
         eprintln!("{error}");
     }
-    libtest_mimic::run(&arguments, trials::trials(&devices)).exit_code()
+    let mut trials = trials::device_trials(&devices);
+    trials.extend(trials::offline_trials());
+    libtest_mimic::run(&arguments, trials).exit_code()
 }

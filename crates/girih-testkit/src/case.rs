@@ -83,9 +83,9 @@ impl<Context> Case<Context> {
     }
 }
 
-/// A libtest trial named `prefix::name`, with the verdict that `run` gives.
-pub fn trial(prefix: &str, name: &str, run: impl FnOnce() -> Verdict + Send + 'static) -> Trial {
-    Trial::ignorable_test(format!("{prefix}::{name}"), move || match run() {
+/// A libtest trial with the verdict that `run` gives.
+pub fn trial(name: String, run: impl FnOnce() -> Verdict + Send + 'static) -> Trial {
+    Trial::ignorable_test(name, move || match run() {
         Verdict::Passed => Ok(Completion::Completed),
         Verdict::Failed(message) => Err(Failed::from(message)),
         Verdict::Skipped(reason) => Ok(Completion::ignored_with(reason)),
@@ -176,5 +176,154 @@ pub mod needs {
         U8: u8, "u8 buffers";
         /// i16 in buffers.
         I16: i16, "i16 buffers";
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cubecl::prelude::*;
+    use libtest_mimic::{Arguments, Conclusion};
+
+    use super::*;
+    use crate::{Error, check::assert_same};
+
+    #[cube(launch_unchecked)]
+    fn write(out: &mut [u32], value: u32, #[comptime] compiles: bool) {
+        comptime!(assert!(compiles, "planted: this kernel does not compile"));
+        if value > 0u32 {
+            out[UNIT_POS as usize] = value;
+        }
+    }
+
+    /// One unit's `write` of `value`, and what is in its buffer then.
+    fn written(rt: &Rt, value: u32, compiles: bool) -> Result<Vec<u32>, Error> {
+        let out = rt.poisoned::<u32>(1);
+        // SAFETY: the cube's only unit writes the buffer's only element.
+        unsafe {
+            write::launch_unchecked(
+                &rt.client,
+                CubeCount::new_single(),
+                CubeDim::new_single(),
+                out.arg(),
+                value,
+                compiles,
+            );
+        }
+        rt.read(&out)
+    }
+
+    mod planted {
+        use super::*;
+
+        const NOTHING_HAS_IT: Need = Need {
+            what: "planted feature",
+            met: |_| false,
+        };
+
+        cases! {
+            right,
+            wrong_expectation,
+            error_of_a_kernel_that_does_not_compile,
+            panic_of_a_kernel_that_does_not_compile,
+            kernel_that_writes_nothing,
+            needs_what_no_device_has needs [NOTHING_HAS_IT],
+        }
+
+        fn right(rt: &Rt) -> Result<(), Error> {
+            assert_same(&written(rt, 7, true)?, &[7]);
+            Ok(())
+        }
+        fn wrong_expectation(rt: &Rt) -> Result<(), Error> {
+            assert_same(&written(rt, 7, true)?, &[8]);
+            Ok(())
+        }
+        fn error_of_a_kernel_that_does_not_compile(rt: &Rt) -> Result<(), Error> {
+            written(rt, 7, false).map(drop)
+        }
+        fn panic_of_a_kernel_that_does_not_compile(rt: &Rt) {
+            written(rt, 7, false).unwrap();
+        }
+        fn kernel_that_writes_nothing(rt: &Rt) -> Result<(), Error> {
+            assert_same(&written(rt, 0, true)?, &[0]);
+            Ok(())
+        }
+        fn needs_what_no_device_has(_: &Rt) {
+            panic!("it was run");
+        }
+    }
+
+    fn verdict(rt: &Rt, name: &str) -> Verdict {
+        let cases = planted::cases();
+        let case = cases.iter().find(|case| case.name.ends_with(name));
+        case.expect("a planted case").verdict(rt)
+    }
+
+    #[test]
+    fn a_planted_failure_is_reported_with_its_cause() {
+        for rt in Rt::present() {
+            assert_eq!(verdict(rt, "right"), Verdict::Passed);
+            let failures = [
+                ("wrong_expectation", "element 0 is 7, not 8"),
+                (
+                    "kernel_that_writes_nothing",
+                    "element 0 is 2139062143, not 0",
+                ),
+                (
+                    "error_of_a_kernel_that_does_not_compile",
+                    "planted: this kernel does not compile",
+                ),
+                (
+                    "panic_of_a_kernel_that_does_not_compile",
+                    "planted: this kernel does not compile",
+                ),
+            ];
+            for (name, cause) in failures {
+                match verdict(rt, name) {
+                    Verdict::Failed(message) => {
+                        assert!(message.contains(cause), "{name}: {message}")
+                    }
+                    other => panic!("{name} on {}: {other:?}", rt.name()),
+                }
+            }
+            let lacking = format!("{} has no planted feature", rt.name());
+            assert_eq!(
+                verdict(rt, "needs_what_no_device_has"),
+                Verdict::Skipped(lacking)
+            );
+        }
+    }
+
+    #[test]
+    fn a_planted_failure_turns_the_run_red() {
+        for rt in Rt::present() {
+            let trials = planted::cases()
+                .into_iter()
+                .map(|case| trial(case.name.clone(), move || case.verdict(rt)))
+                .collect();
+            let arguments = Arguments {
+                // The run's own output would read as failures of this test.
+                logfile: Some("/dev/null".to_owned()),
+                ..Arguments::default()
+            };
+            let conclusion = libtest_mimic::run(&arguments, trials);
+            let expected = Conclusion {
+                num_filtered_out: 0,
+                num_passed: 1,
+                num_failed: 4,
+                num_ignored: 1,
+                num_measured: 0,
+            };
+            assert_eq!(conclusion, expected, "{}", rt.name());
+            assert!(conclusion.has_failed());
+        }
+    }
+
+    #[test]
+    fn a_case_is_named_by_its_module_and_function() {
+        assert_eq!(planted::cases()[0].name, "case::tests::planted::right");
+        assert_eq!(
+            module_of("girih_suite::cases::burn::gather"),
+            "burn::gather"
+        );
     }
 }

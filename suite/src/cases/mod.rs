@@ -2,9 +2,17 @@
 
 use girih_testkit::case::Case;
 
+#[cfg(feature = "offline")]
+pub mod offline;
 pub mod smoke;
 
 /// Every case that runs on a device.
 pub fn device_cases() -> Vec<Case> {
     [smoke::cases()].concat()
+}
+
+/// Every case that compiles kernels for an NVIDIA GPU without one.
+#[cfg(feature = "offline")]
+pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
+    [offline::cases()].concat()
 }

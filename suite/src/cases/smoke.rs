@@ -11,8 +11,9 @@ cases! {
     reports_a_write_into_a_hole,
 }
 
+/// `destination[i] = source[i]` for each `i` below `count`.
 #[cube(launch_unchecked)]
-fn copy<E: Numeric>(source: &[E], destination: &mut [E], count: u32) {
+pub(super) fn copy<E: Numeric>(source: &[E], destination: &mut [E], count: u32) {
     if ABSOLUTE_POS < count as usize {
         destination[ABSOLUTE_POS] = source[ABSOLUTE_POS];
     }

@@ -1,7 +1,8 @@
 //! Kernels to CUDA C++, PTX and SASS with no GPU: what an NVIDIA GPU would run, and at what cost.
 //!
-//! `#[cube(launch)] fn copy<E: Numeric>(..)` makes a module `copy` with a struct `Copy`; its `new` takes what a launch would
-//! know of the device, a compilation argument for each argument, and then the `#[comptime]` ones:
+//! `#[cube(launch)] fn copy<E: Numeric>(..)` makes a module `copy` with a struct `Copy`. Its `new` takes what a launch would
+//! know of the device, then for each argument in order [`buffer`], [`tensor`], `()` for a scalar or the value of a
+//! `#[comptime]` one, and last the sizes (`N: Size`):
 //!
 //! ```no_run
 //! use cubecl::prelude::*;

@@ -176,30 +176,30 @@ fn root() -> PathBuf {
     }
 }
 
-/// Loads the toolkit's NVRTC for the rest of the process, so that cudarc, which asks for it by name alone, gets this one
-/// and `LD_LIBRARY_PATH` need not be set.
+/// Loads the toolkit's NVRTC for the rest of the process: cudarc asks for it by name alone, and it for its builtins, so both
+/// get these and `LD_LIBRARY_PATH` need not be set.
 fn load_nvrtc(root: &Path) -> Result<(), Error> {
-    let candidates = ["lib", "lib64"].into_iter().flat_map(|folder| {
-        ["libnvrtc.so.13", "libnvrtc.so.12"].map(|name| root.join(folder).join(name))
-    });
-    for candidate in candidates.filter(|path| path.exists()) {
+    for prefix in ["libnvrtc-builtins.so.", "libnvrtc.so."] {
+        let missing = |missing: String| Error::Toolkit {
+            missing,
+            root: root.to_owned(),
+        };
+        let library = library(root, prefix).ok_or_else(|| missing(format!("lib/{prefix}13")))?;
         // SAFETY: NVRTC's initialisers have no requirements, and the library is never unloaded.
-        match unsafe { libloading::Library::new(&candidate) } {
-            Ok(library) => {
-                std::mem::forget(library);
-                return Ok(());
-            }
-            Err(error) => {
-                return Err(Error::Toolkit {
-                    missing: format!("NVRTC, which does not load: {error}"),
-                    root: root.to_owned(),
-                });
-            }
-        }
+        let loaded = unsafe { libloading::Library::new(&library) };
+        std::mem::forget(loaded.map_err(|error| missing(format!("NVRTC that loads ({error})")))?);
     }
-    Err(Error::Toolkit {
-        missing: "lib/libnvrtc.so.13".to_owned(),
-        root: root.to_owned(),
+    Ok(())
+}
+
+/// The file of the toolkit's libraries whose name starts with `prefix`.
+fn library(root: &Path, prefix: &str) -> Option<PathBuf> {
+    let folders = ["lib", "lib64"].into_iter();
+    let entries = folders.filter_map(|folder| fs::read_dir(root.join(folder)).ok());
+    let mut files = entries.flatten().filter_map(Result::ok);
+    files.find_map(|entry| {
+        let named = entry.file_name().to_string_lossy().starts_with(prefix);
+        named.then(|| entry.path())
     })
 }
 
@@ -266,5 +266,122 @@ fn temporary(path: &Path, error: &std::io::Error) -> Error {
     Error::Temporary {
         path: path.to_owned(),
         reason: error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cubecl::prelude::*;
+
+    use super::{
+        super::{buffer, hopper, settings, target, tensor},
+        *,
+    };
+
+    #[cube(launch_unchecked)]
+    fn scale<E: Float, N: Size>(source: &[Vector<E, N>], out: &mut Tensor<Vector<E, N>>) {
+        if ABSOLUTE_POS < out.len() {
+            out[ABSOLUTE_POS] = source[ABSOLUTE_POS] * Vector::new(E::new(2.0));
+        }
+    }
+
+    #[cube(launch_unchecked)]
+    fn permute(order: &[u32], out: &mut [u32], #[comptime] compiles: bool) {
+        comptime!(assert!(compiles, "planted: this kernel does not compile"));
+        let mut values = Array::<u32>::new(64usize);
+        for i in 0..64usize {
+            values[order[i] as usize] = order[i + 64usize];
+        }
+        for i in 0..64usize {
+            out[i] = values[i];
+        }
+    }
+
+    fn permutation(compiles: bool) -> impl CubeKernel {
+        permute::Permute::new(
+            settings(32),
+            hopper(),
+            target(),
+            buffer(),
+            buffer(),
+            compiles,
+        )
+    }
+
+    #[test]
+    fn a_kernel_becomes_instructions() {
+        let kernel =
+            scale::Scale::<f32>::new(settings(256), hopper(), target(), buffer(), tensor(), 4);
+        let compiled = Toolkit::find().unwrap().compile(kernel).unwrap();
+        assert!(
+            compiled.source.contains("__global__"),
+            "{}",
+            compiled.source
+        );
+        compiled.assert_ptx("ld.global.nc.v4");
+        compiled.assert_ptx("st.global.v4");
+        compiled.assert_no_ptx("atom.");
+        compiled.assert_sass("LDG.E.128");
+        compiled.assert_sass("STG.E.128");
+        compiled.assert_no_local_memory();
+        compiled.assert_registers_at_most(32);
+        assert!(compiled.resources.registers > 0);
+    }
+
+    #[test]
+    fn local_memory_is_seen() {
+        let compiled = Toolkit::find().unwrap().compile(permutation(true)).unwrap();
+        assert!(compiled.resources.stack >= 256, "{:?}", compiled.resources);
+        let refused = std::panic::catch_unwind(|| compiled.assert_no_local_memory());
+        assert!(refused.is_err());
+    }
+
+    #[test]
+    fn each_stage_says_why_it_refuses() {
+        let toolkit = Toolkit::find().unwrap();
+        let refused = |result: Result<Compiled, Error>| match result {
+            Err(Error::Compile { stage, log }) => (stage, log),
+            other => panic!("{other:?}"),
+        };
+        let (stage, log) = refused(toolkit.compile(permutation(false)));
+        assert_eq!(stage, "CubeCL");
+        assert!(
+            log.contains("planted: this kernel does not compile"),
+            "{log}"
+        );
+        let (stage, log) = refused(toolkit.compile_for("sm_1", permutation(true)));
+        assert_eq!(stage, "NVRTC");
+        assert!(log.contains("--gpu-architecture"), "{log}");
+        let Err(Error::Compile { stage, log }) = toolkit.sass("no PTX", HOPPER) else {
+            panic!("ptxas took what is not PTX");
+        };
+        assert_eq!(stage, "ptxas");
+        assert!(!log.is_empty());
+    }
+
+    #[test]
+    fn an_absent_toolkit_names_the_chore_that_installs_it() {
+        let error = Toolkit::at(PathBuf::from("/nowhere"))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("/nowhere") && error.contains("cargo xtask setup"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn threads_do_not_share_files() {
+        let toolkit = Toolkit::find().unwrap();
+        std::thread::scope(|scope| {
+            let compiles = || {
+                toolkit
+                    .compile(permutation(true))
+                    .map(|compiled| compiled.sass)
+            };
+            let handles = [0, 1, 2, 3].map(|_| scope.spawn(compiles));
+            let sass = handles.map(|handle| handle.join().unwrap().unwrap());
+            assert!(sass.windows(2).all(|pair| pair[0] == pair[1]));
+        });
     }
 }

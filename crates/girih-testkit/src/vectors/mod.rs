@@ -75,12 +75,17 @@ impl Report {
 /// # Errors
 /// [`Error::Vectors`] if the file cannot be read or a line is no vector of a kind that is known.
 pub fn run_file(path: &Path, rt: Option<&Rt>) -> Result<Report, Error> {
-    let unread = |line, reason: String| Error::Vectors {
+    let unread = |(line, reason)| Error::Vectors {
         path: path.to_owned(),
         line,
         reason,
     };
-    let text = fs::read_to_string(path).map_err(|error| unread(0, error.to_string()))?;
+    let text = fs::read_to_string(path).map_err(|error| unread((0, error.to_string())))?;
+    run_lines(&text, rt).map_err(unread)
+}
+
+/// Asks the vector on every line; the line that is none, and why, if there is one.
+fn run_lines(text: &str, rt: Option<&Rt>) -> Result<Report, (usize, String)> {
     let mut report = Report::default();
     for (index, line) in text
         .lines()
@@ -90,7 +95,7 @@ pub fn run_file(path: &Path, rt: Option<&Rt>) -> Result<Report, Error> {
         let question = serde_json::from_str(line)
             .map_err(|error| error.to_string())
             .and_then(|value| Question::new(&value))
-            .map_err(|reason| unread(index + 1, reason))?;
+            .map_err(|reason| (index + 1, reason))?;
         report.record(index + 1, question.ask(rt));
     }
     Ok(report)
@@ -124,12 +129,65 @@ impl Question {
     fn ask(&self, rt: Option<&Rt>) -> Outcome {
         catch_unwind(AssertUnwindSafe(|| match (self, rt) {
             (Self::Layout(vector), _) => layout::run(vector),
-            (Self::View(_), Some(_)) => Outcome::Skipped("views are not in this build".to_owned()),
+            (Self::View(vector), Some(rt)) => views::ask(vector, rt),
             (Self::View(_), None) => Outcome::Skipped("views need a device".to_owned()),
             (Self::Group, _) => {
                 Outcome::Skipped("cooperative groups are not in this build".to_owned())
             }
         }))
         .unwrap_or_else(|panic| Outcome::Failed(panic_message(&*panic)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOAD: &str = r#"{"op": "gather_load", "extents": [3], "strides": [1], "gather_dim": 0, "tile_shape": [2],
+        "start": [0], "idx": [2, 5], "padding": "neg_inf", "result": [2, "-inf"]}"#;
+    const GROUP: &str =
+        r#"{"level": "plane", "units": 8, "plane": 8, "chain": [["identity"]], "result": []}"#;
+
+    fn one_line(text: &str) -> String {
+        text.replace('\n', " ")
+    }
+
+    #[test]
+    fn a_report_counts_and_names() {
+        let text = [one_line(LOAD), GROUP.to_owned(), GROUP.to_owned()].join("\n");
+        let report = run_lines(&text, None).unwrap();
+        assert_eq!(report.counts().to_string(), "0 passed, 0 failed, 3 skipped");
+        assert_eq!(report.skipped["views need a device"], 1);
+        assert_eq!(report.skipped.len(), 2);
+        let mut total = report.clone();
+        total.add(&report);
+        assert_eq!(total.skipped_count(), 6);
+    }
+
+    #[test]
+    fn a_device_is_asked_and_a_wrong_expectation_fails() {
+        for rt in Rt::present() {
+            let wrong = one_line(LOAD).replace(r#"[2, "-inf"]"#, r#"[2, "inf"]"#);
+            let text = [one_line(LOAD), wrong].join("\n");
+            let report = run_lines(&text, Some(rt)).unwrap();
+            assert_eq!(report.passed, 1, "{}: {report:?}", rt.name());
+            let [(2, message)] = report.failed.as_slice() else {
+                panic!("{}: {report:?}", rt.name());
+            };
+            assert!(message.contains("element 1 is -inf, not inf"), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_vector_is_an_error_with_its_line() {
+        let unknown = run_lines(&format!("{GROUP}\n{{\"op\": \"fold\"}}"), None).unwrap_err();
+        assert_eq!(unknown, (2, "no vectors of op `fold` are known".to_owned()));
+        assert_eq!(run_lines("{}", None).unwrap_err().0, 1);
+        assert_eq!(run_lines("not JSON", None).unwrap_err().0, 1);
+        let absent = run_file(Path::new("/nowhere.jsonl"), None).unwrap_err();
+        assert!(
+            absent.to_string().starts_with("/nowhere.jsonl, line 0"),
+            "{absent}"
+        );
     }
 }
