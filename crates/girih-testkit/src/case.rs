@@ -5,7 +5,6 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use cubecl::{ir::features::TypeUsage, prelude::CubeElement};
 use libtest_mimic::{Completion, Failed, Trial};
 
 use crate::{Rt, device::panic_message};
@@ -149,34 +148,52 @@ macro_rules! cases {
 
 /// What a case may need of a device.
 pub mod needs {
-    use super::*;
+    use cubecl::prelude::CubeElement;
+    use girih::device::Device;
 
-    macro_rules! element {
-        ($($(#[$doc:meta])* $name:ident: $t:ty, $what:literal;)*) => {$(
+    use super::Need;
+
+    macro_rules! stores {
+        ($($(#[$doc:meta])* $name:ident: $element:ty, $what:literal;)*) => {$(
             $(#[$doc])*
             pub const $name: Need = Need {
                 what: $what,
-                met: |rt| rt.client.features().type_usage(<$t as CubeElement>::cube_type())
-                    .contains(TypeUsage::Buffer),
+                met: |rt| Device::of(&rt.client).stores(<$element>::cube_type()),
             };
         )*};
     }
-    element! {
+    stores! {
         /// f16 in buffers.
-        F16: half::f16, "f16 buffers";
+        F16: half::f16, "f16 in buffers";
         /// bf16 in buffers.
-        BF16: half::bf16, "bf16 buffers";
+        BF16: half::bf16, "bf16 in buffers";
         /// f64 in buffers.
-        F64: f64, "f64 buffers";
+        F64: f64, "f64 in buffers";
         /// i64 in buffers.
-        I64: i64, "i64 buffers";
+        I64: i64, "i64 in buffers";
         /// u64 in buffers.
-        U64: u64, "u64 buffers";
+        U64: u64, "u64 in buffers";
         /// u8 in buffers.
-        U8: u8, "u8 buffers";
+        U8: u8, "u8 in buffers";
+        /// i8 in buffers.
+        I8: i8, "i8 in buffers";
+        /// u16 in buffers.
+        U16: u16, "u16 in buffers";
         /// i16 in buffers.
-        I16: i16, "i16 buffers";
+        I16: i16, "i16 in buffers";
     }
+
+    /// An atomic addition of f32.
+    pub const ADD_F32: Need = Need {
+        what: "atomic addition of f32",
+        met: |rt| Device::of(&rt.client).adds_atomically(f32::cube_type(), 1),
+    };
+
+    /// Planes of more than one unit.
+    pub const PLANES: Need = Need {
+        what: "planes of more than one unit",
+        met: |rt| rt.client.properties().hardware.plane_size_max > 1,
+    };
 }
 
 #[cfg(test)]
@@ -185,7 +202,7 @@ mod tests {
     use libtest_mimic::{Arguments, Conclusion};
 
     use super::*;
-    use crate::{Error, check::assert_same};
+    use crate::{DeviceKind, Error, check::assert_same};
 
     #[cube(launch_unchecked)]
     fn write(out: &mut [u32], value: u32, #[comptime] compiles: bool) {
@@ -315,6 +332,17 @@ mod tests {
             };
             assert_eq!(conclusion, expected, "{}", rt.name());
             assert!(conclusion.has_failed());
+        }
+    }
+
+    #[test]
+    fn needs_are_what_girih_knows_of_a_device() {
+        for rt in Rt::present() {
+            let host = rt.kind == DeviceKind::Cpu;
+            assert_eq!((needs::PLANES.met)(rt), !host, "{}", rt.name());
+            // CubeCL claims it on the host, where it gives garbage.
+            assert!(!(host && (needs::BF16.met)(rt)));
+            assert!((needs::ADD_F32.met)(rt), "{}", rt.name());
         }
     }
 

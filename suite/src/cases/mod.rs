@@ -5,10 +5,11 @@ use girih_testkit::case::Case;
 #[cfg(feature = "offline")]
 pub mod offline;
 pub mod smoke;
+pub mod vectors;
 
 /// Every case that runs on a device.
 pub fn device_cases() -> Vec<Case> {
-    [smoke::cases()].concat()
+    [smoke::cases(), vectors::cases()].concat()
 }
 
 /// Every case that compiles kernels for an NVIDIA GPU without one.

@@ -84,8 +84,11 @@ pub fn run_file(path: &Path, rt: Option<&Rt>) -> Result<Report, Error> {
     run_lines(&text, rt).map_err(unread)
 }
 
-/// Asks the vector on every line; the line that is none, and why, if there is one.
-fn run_lines(text: &str, rt: Option<&Rt>) -> Result<Report, (usize, String)> {
+/// Asks the vector on every line of `text`, as [`run_file`] does.
+///
+/// # Errors
+/// The line, from 1, that is no vector of a kind that is known, and why.
+pub fn run_lines(text: &str, rt: Option<&Rt>) -> Result<Report, (usize, String)> {
     let mut report = Report::default();
     for (index, line) in text
         .lines()
