@@ -212,4 +212,30 @@ pub enum LayoutError {
         /// The tile's shape.
         tile: String,
     },
+    /// A layout that cannot be drawn as a grid.
+    #[error(
+        "{layout} of rank {rank} and size {size} cannot be drawn: a picture has rank 1 or 2 and at most {max_size} elements"
+    )]
+    Picture {
+        /// The layout.
+        layout: String,
+        /// Its rank.
+        rank: usize,
+        /// Its size.
+        size: u64,
+        /// The largest size.
+        max_size: u64,
+    },
+    /// Memory banks that hold nothing.
+    #[error(
+        "{count} banks of words of {word_bytes} bytes with elements of {element_bytes} bytes: each number must be at least 1"
+    )]
+    Banks {
+        /// How many banks.
+        count: u64,
+        /// How many bytes in a word.
+        word_bytes: u64,
+        /// How many bytes in an element.
+        element_bytes: u64,
+    },
 }

@@ -37,7 +37,10 @@ mod layout;
 mod list;
 mod modes;
 mod path;
+pub mod picture;
 mod profile;
+#[cfg(feature = "serde")]
+mod serde;
 mod swizzle;
 mod text;
 mod thread_value;
@@ -53,9 +56,15 @@ pub use identity::IdentityLayout;
 pub use int::Integer;
 pub use layout::Layout;
 pub use path::Path;
+pub use picture::Picture;
 pub use profile::Profile;
 pub use swizzle::Swizzle;
 pub use text::ParseError;
 pub use thread_value::ThreadValueLayout;
 pub use tiler::Tiler;
 pub use tuple::IntTuple;
+
+/// The book's chapter, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/src/layouts.md")]
+struct Book;
