@@ -1,0 +1,9 @@
+//! What a kernel author imports, beside `cubecl::prelude::*`.
+
+pub use crate::coop::{Group, this_cube, this_plane, this_unit};
+pub use crate::shape;
+pub use crate::tile::{Tile, TileShape};
+pub use crate::view::{
+    AtomicGatherScatterView, Bounds, GatherScatterView, GatherScatterViewMut, NaN, NegInf, NegZero, Pad, Padding,
+    PosInf, TileView, TileViewMut, Zero, chunk,
+};

@@ -1,0 +1,62 @@
+//! Packets: what one unit moves in one access, a vector whose width is known when the kernel is expanded.
+
+use cubecl::ir::{dialect::vector::CompositeConstructOp, interfaces::TypedExt, types::VectorType};
+use cubecl::ir::pliron::r#type::Typed;
+use cubecl::prelude::*;
+
+define_size!(pub(crate) Width);
+
+/// A vector of `E`; its width is that of the value itself ([`width`]), not of the type.
+pub(crate) type Packet<E> = NativeExpand<Vector<E, Width>>;
+
+/// How many elements the packet holds.
+pub(crate) fn width<E: Scalar>(scope: &Scope, packet: &Packet<E>) -> usize {
+    packet.read_value(scope).vector_size(scope.ctx())
+}
+
+/// The packet that holds `value` in each of `width` lanes.
+pub(crate) fn splat<E: Scalar>(scope: &Scope, value: NativeExpand<E>, width: usize) -> Packet<E> {
+    scope.register_size::<Width>(width);
+    Vector::<E, Width>::__expand_new(scope, value)
+}
+
+/// Lane `index` of the packet.
+pub(crate) fn lane<E: Scalar>(scope: &Scope, packet: Packet<E>, index: usize) -> NativeExpand<E> {
+    packet.__expand_extract_method(scope, index)
+}
+
+/// The packet made of these lanes.
+pub(crate) fn join<E: Scalar>(scope: &Scope, lanes: &[NativeExpand<E>]) -> Packet<E> {
+    let values: Vec<_> = lanes.iter().map(|lane| lane.read_value(scope)).collect();
+    if let [only] = values[..] {
+        return only.into();
+    }
+    let scalar = values[0].get_type(scope.ctx());
+    let vector = VectorType::get(scope.ctx(), scalar, values.len());
+    let op = CompositeConstructOp::new(scope.ctx_mut(), vector.into(), values);
+    scope.register_with_result(&op).into()
+}
+
+/// `if condition { then } else { otherwise }`, for packets of one width.
+pub(crate) fn when<E: Scalar>(
+    scope: &Scope,
+    condition: NativeExpand<bool>,
+    then: impl FnOnce(&Scope) -> Packet<E>,
+    otherwise: impl FnOnce(&Scope) -> Packet<E>,
+) -> Packet<E> {
+    use cubecl::frontend::branch;
+    match condition.expand.as_const() {
+        Some(known) if known.as_bool() => then(scope),
+        Some(_) => otherwise(scope),
+        None => {
+            let fallback = otherwise(scope);
+            scope.register_size::<Width>(width(scope, &fallback));
+            let mut out = fallback.into_mut(scope);
+            branch::if_expand(scope, condition, |scope| {
+                let value = then(scope);
+                out.__expand_assign_method(scope, value);
+            });
+            out
+        }
+    }
+}

@@ -1,0 +1,339 @@
+//! From coordinates of a tile to memory: the one place where views read and write.
+
+use super::bounds::Policy;
+use super::span::Memory;
+use super::start::{Position, StartExpand, and};
+use crate::coop::GroupExpand;
+use crate::tile::{Packet, join, lane, splat, when};
+use cubecl::frontend::branch;
+use cubecl::prelude::*;
+use std::rc::Rc;
+
+/// A loop over at most this many packets per unit is unrolled, so that its loads are all in flight together.
+const UNROLL: usize = 4;
+
+/// Gives the element that the list's entry `coordinate` points at, along an axis of that extent.
+pub(super) type IndexList = Rc<dyn Fn(&Scope, NativeExpand<u32>, NativeExpand<usize>, &Policy) -> Position>;
+
+/// How the coordinates of a tile map to one axis of memory.
+#[derive(Clone)]
+pub(super) enum Axis {
+    /// A run of elements: tile dimension `dim`, from `start` (which counts in `step`s where it is a tile number).
+    Run { dim: usize, step: usize, start: StartExpand },
+    /// Tile dimension `dim` lists the elements.
+    List { dim: usize, list: IndexList, policy: Policy },
+}
+
+/// Memory with the extents and strides that a view of it needs, read once.
+pub(super) struct Region<E: Scalar> {
+    memory: Rc<dyn Memory<E>>,
+    /// Scalars per vector.
+    width: usize,
+    extents: Vec<NativeExpand<usize>>,
+    /// Vectors from one element to the next; along the last axis of vectors, from one vector to the next.
+    strides: Vec<NativeExpand<usize>>,
+}
+
+impl<E: Scalar> Clone for Region<E> {
+    fn clone(&self) -> Self {
+        Self {
+            memory: self.memory.clone(),
+            width: self.width,
+            extents: self.extents.clone(),
+            strides: self.strides.clone(),
+        }
+    }
+}
+
+impl<E: Scalar> Region<E> {
+    pub(super) fn new(scope: &Scope, memory: Rc<dyn Memory<E>>, rank: usize) -> Self {
+        let width = memory.width(scope);
+        let extents = (0..rank).map(|axis| memory.extent(scope, axis)).collect();
+        let strides = (0..rank)
+            .map(|axis| match (width, axis + 1 == rank) {
+                (1, _) => memory.stride(scope, axis),
+                (_, true) => 1usize.into(),
+                (_, false) => memory.stride(scope, axis).__expand_div_method(scope, width.into()),
+            })
+            .collect();
+        Self { memory, width, extents, strides }
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(super) fn memory(&self) -> Rc<dyn Memory<E>> {
+        self.memory.clone()
+    }
+
+    /// Offset of the vector that holds the element, in vectors.
+    fn offset(&self, scope: &Scope, elements: &[NativeExpand<usize>]) -> NativeExpand<usize> {
+        let last = elements.len() - 1;
+        let mut offset: Option<NativeExpand<usize>> = None;
+        for (axis, element) in elements.iter().enumerate() {
+            let term = match (self.width, axis == last) {
+                (1, _) | (_, false) => element.__expand_mul_method(scope, self.strides[axis]),
+                (_, true) => element.__expand_div_method(scope, self.width.into()),
+            };
+            offset = Some(match offset {
+                Some(sum) => sum.__expand_add_method(scope, term),
+                None => term,
+            });
+        }
+        offset.expect("a region has at least one axis")
+    }
+
+    /// The element alone, out of its vector.
+    fn read_one(&self, scope: &Scope, elements: &[NativeExpand<usize>]) -> Packet<E> {
+        let vector = self.memory.read(scope, self.offset(scope, elements));
+        if self.width == 1 {
+            return vector;
+        }
+        let last = elements[elements.len() - 1];
+        let index = last.__expand_rem_method(scope, self.width.into());
+        join(scope, &[vector.__expand_extract_dynamic_method(scope, index)])
+    }
+}
+
+/// One call's map from a tile to a region.
+#[derive(Clone)]
+pub(super) struct Access {
+    /// One per axis of memory.
+    pub axes: Vec<Axis>,
+}
+
+impl Access {
+    /// The elements at these tile coordinates, one per axis, and whether all are in range.
+    fn locate<E: Scalar>(
+        &self,
+        scope: &Scope,
+        region: &Region<E>,
+        at: &[NativeExpand<u32>],
+    ) -> (Vec<NativeExpand<usize>>, Option<NativeExpand<bool>>) {
+        let mut elements = vec![];
+        let mut in_range: Option<NativeExpand<bool>> = None;
+        for (axis, &extent) in self.axes.iter().zip(&region.extents) {
+            let position = match axis {
+                Axis::Run { dim, step, start } => start.position(scope, *step, at[*dim], extent),
+                Axis::List { dim, list, policy } => list(scope, at[*dim], extent, policy),
+            };
+            elements.push(position.element);
+            in_range = match (in_range, position.in_range) {
+                (Some(a), Some(b)) => Some(and(scope, a, b)),
+                (a, b) => a.or(b),
+            };
+        }
+        (elements, in_range)
+    }
+
+    /// Whether packets of the region's width are whole vectors of it: `None` where only the kernel can say.
+    fn whole_vectors(&self, width: usize, rank: usize) -> Option<bool> {
+        match self.axes.last() {
+            Some(Axis::Run { dim, step, start }) if dim + 1 == rank => start.aligned(*step, width),
+            _ => Some(false),
+        }
+    }
+
+    /// Where the run of the last axis starts, modulo `width`.
+    fn misalignment(&self, scope: &Scope, width: usize) -> NativeExpand<usize> {
+        let start = match self.axes.last() {
+            Some(Axis::Run { start: StartExpand::Unsigned(start), .. }) => *start,
+            Some(Axis::Run { start: StartExpand::Unsigned32(start), .. }) => usize::__expand_cast_from(scope, *start),
+            Some(Axis::Run { start: StartExpand::Signed(start), .. }) => usize::__expand_cast_from(scope, *start),
+            _ => unreachable!("only a run has an alignment that the kernel must ask"),
+        };
+        start.__expand_rem_method(scope, width.into())
+    }
+
+    /// The packet at these coordinates; `fill` where it is out of range, or a promise that it never is.
+    pub(super) fn fetch<E: Scalar>(
+        &self,
+        scope: &Scope,
+        region: &Region<E>,
+        at: &[NativeExpand<u32>],
+        width: usize,
+        fill: Option<NativeExpand<E>>,
+    ) -> Packet<E> {
+        if width == 1 {
+            return self.read(scope, region, at, width, fill, |scope, elements| region.read_one(scope, elements));
+        }
+        let lanes = |scope: &Scope| {
+            let lanes: Vec<_> = (0..width)
+                .map(|index| {
+                    let one = self.fetch(scope, region, &shifted(scope, at, index), 1, fill);
+                    NativeExpand::<E>::from(one.read_value(scope))
+                })
+                .collect();
+            join(scope, &lanes)
+        };
+        let vector = |scope: &Scope| {
+            self.read(scope, region, at, width, fill, |scope, elements| {
+                region.memory.read(scope, region.offset(scope, elements))
+            })
+        };
+        match (region.width == width, self.whole_vectors(width, at.len())) {
+            (true, Some(true)) => vector(scope),
+            (false, _) | (true, Some(false)) => lanes(scope),
+            (true, None) => {
+                let misalignment = self.misalignment(scope, width);
+                let aligned = misalignment.__expand_eq_method(scope, &0usize.into());
+                when(scope, aligned, vector, lanes)
+            }
+        }
+    }
+
+    /// The element at these coordinates, or 0 where it is out of range, and whether it was in range.
+    pub(super) fn fetch_present<E: Numeric>(
+        &self,
+        scope: &Scope,
+        region: &Region<E>,
+        at: &[NativeExpand<u32>],
+    ) -> (Packet<E>, Option<NativeExpand<bool>>) {
+        let (elements, in_range) = self.locate(scope, region, at);
+        let read = |scope: &Scope| region.read_one(scope, &elements);
+        let value = match in_range {
+            Some(in_range) => when(scope, in_range, read, |scope| splat(scope, E::__expand_from_int(scope, 0i64.into()), 1)),
+            None => read(scope),
+        };
+        (value, in_range)
+    }
+
+    fn read<E: Scalar>(
+        &self,
+        scope: &Scope,
+        region: &Region<E>,
+        at: &[NativeExpand<u32>],
+        width: usize,
+        fill: Option<NativeExpand<E>>,
+        read: impl FnOnce(&Scope, &[NativeExpand<usize>]) -> Packet<E>,
+    ) -> Packet<E> {
+        let (elements, in_range) = self.locate(scope, region, at);
+        match (fill, in_range) {
+            (Some(fill), Some(in_range)) => {
+                when(scope, in_range, |scope| read(scope, &elements), |scope| splat(scope, fill, width))
+            }
+            _ => read(scope, &elements),
+        }
+    }
+
+    /// Hands `write` the offset of each vector (or lone element) that the packet covers and its value, where it is in
+    /// range (`masked`) or as promised.
+    pub(super) fn commit<E: Scalar>(
+        &self,
+        scope: &Scope,
+        region: &Region<E>,
+        at: &[NativeExpand<u32>],
+        value: Packet<E>,
+        masked: bool,
+        write: &dyn Fn(&Scope, NativeExpand<usize>, Packet<E>),
+    ) {
+        let width = crate::tile::width(scope, &value);
+        if region.width == 1 && width > 1 {
+            for index in 0..width {
+                let one = join(scope, &[lane(scope, value, index)]);
+                self.commit(scope, region, &shifted(scope, at, index), one, masked, write);
+            }
+            return;
+        }
+        let (elements, in_range) = self.locate(scope, region, at);
+        match in_range {
+            Some(in_range) if masked => branch::if_expand(scope, in_range, |scope| {
+                write(scope, region.offset(scope, &elements), value);
+            }),
+            _ => write(scope, region.offset(scope, &elements), value),
+        }
+    }
+
+    /// The width at which to store a tile of these extents, whose packets come most cheaply at width `tile`.
+    ///
+    /// Vectors are written whole, since two units may not write lanes of one: a tile that cannot is refused.
+    pub(super) fn store_width<E: Scalar>(&self, call: &str, region: &Region<E>, dims: &[usize], tile: usize) -> usize {
+        let last = dims[dims.len() - 1];
+        if region.width == 1 {
+            return if last.is_multiple_of(tile) { tile } else { 1 };
+        }
+        assert!(
+            self.whole_vectors(region.width, dims.len()) == Some(true) && last.is_multiple_of(region.width),
+            "girih: {call}: a tile of extents {dims:?} stored to vectors of {} elements; the last axis must be a run \
+             of the tile's last dimension, of whole vectors from a start that is known to be a multiple of them \
+             (a constant, or `chunk(i)`), or the tensor one of scalars",
+            region.width
+        );
+        region.width
+    }
+}
+
+/// These coordinates, `lanes` further along the last dimension.
+fn shifted(scope: &Scope, at: &[NativeExpand<u32>], lanes: usize) -> Vec<NativeExpand<u32>> {
+    let mut at = at.to_vec();
+    if let Some(last) = at.last_mut() {
+        *last = last.__expand_add_method(scope, (lanes as u32).into());
+    }
+    at
+}
+
+/// Walks the packets of a tile that belong to this unit: fetches each, then hands it to `store`.
+pub(super) fn spread<E: Scalar>(
+    scope: &Scope,
+    group: &GroupExpand,
+    dims: &[usize],
+    width: usize,
+    fetch: &dyn Fn(&Scope, &[NativeExpand<u32>]) -> Packet<E>,
+    store: &dyn Fn(&Scope, &[NativeExpand<u32>], Packet<E>),
+) {
+    let packets = dims.iter().product::<usize>() / width;
+    let units = group.units as usize;
+    let steps = packets.div_ceil(units);
+    let exact = packets.is_multiple_of(units);
+    let packet = |scope: &Scope, step: NativeExpand<u32>| {
+        let first = step.__expand_mul_method(scope, (units as u32).into());
+        first.__expand_add_method(scope, group.rank)
+    };
+    if exact && steps <= UNROLL {
+        let at: Vec<_> = (0..steps as u32)
+            .map(|step| coordinates(scope, packet(scope, step.into()), dims, width))
+            .collect();
+        let values: Vec<_> = at.iter().map(|at| fetch(scope, at)).collect();
+        for (at, value) in at.iter().zip(values) {
+            store(scope, at, value);
+        }
+        return;
+    }
+    let range = RangeExpand::new(0u32.into(), (steps as u32).into());
+    branch::for_expand(scope, range, steps <= UNROLL, |scope, step| {
+        let packet = packet(scope, step);
+        let body = |scope: &Scope| {
+            let at = coordinates(scope, packet, dims, width);
+            let value = fetch(scope, &at);
+            store(scope, &at, value);
+        };
+        if exact {
+            body(scope);
+        } else {
+            let held = packet.__expand_lt_method(scope, &(packets as u32).into());
+            branch::if_expand(scope, held, body);
+        }
+    });
+}
+
+/// Coordinates of the first element of packet `packet`, in row-major order.
+fn coordinates(scope: &Scope, packet: NativeExpand<u32>, dims: &[usize], width: usize) -> Vec<NativeExpand<u32>> {
+    let element = match width {
+        1 => packet,
+        _ => packet.__expand_mul_method(scope, (width as u32).into()),
+    };
+    (0..dims.len())
+        .map(|dim| {
+            let below: usize = dims[dim + 1..].iter().product();
+            let coordinate = match below {
+                1 => element,
+                _ => element.__expand_div_method(scope, (below as u32).into()),
+            };
+            match dim {
+                0 => coordinate,
+                _ => coordinate.__expand_rem_method(scope, (dims[dim] as u32).into()),
+            }
+        })
+        .collect()
+}

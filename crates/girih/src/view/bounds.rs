@@ -1,0 +1,121 @@
+//! What happens to an index that is out of range.
+
+use crate::handle::comptime_handle;
+use cubecl::prelude::*;
+
+/// What a view does with an index out of `0..extent` along its gather dimension.
+///
+/// An index below 0 is out of range, whatever its type. On an extent of 0 every index is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Bounds {
+    /// Nothing: every index is promised to be in range. One that is not is undefined behaviour.
+    Assume,
+    /// Loads give the padding, stores drop the element.
+    Mask,
+    /// Each index is moved to the nearest of `0..extent`; on an extent of 0, as [`Mask`](Self::Mask).
+    Clamp,
+    /// `-extent..0` counts from the end; the rest as [`Mask`](Self::Mask).
+    Wrap,
+    /// As [`Mask`](Self::Mask), and the first offence is kept on the device until [`check`](super::Checked::check).
+    Report,
+}
+
+/// An index that was out of range: the first of its list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Offence {
+    /// Its position in the list of indices.
+    pub position: u64,
+    /// The index.
+    pub index: i128,
+    /// The axis that it indexes.
+    pub axis: usize,
+    /// That axis's extent: `0..extent` was allowed.
+    pub extent: usize,
+}
+
+/// Where in range an index points, and whether it is (`true` under [`Bounds::Assume`]).
+#[cube]
+pub(super) fn resolve<I: Int>(index: I, extent: usize, #[comptime] bounds: Bounds) -> (usize, bool) {
+    let zero = I::from_int(0);
+    match comptime!(bounds) {
+        Bounds::Assume => (usize::cast_from(index), true.runtime()),
+        Bounds::Mask | Bounds::Report => (usize::cast_from(index), index >= zero && below::<I>(index, extent)),
+        Bounds::Clamp => {
+            let inside = select(below::<I>(index, extent), usize::cast_from(index), extent - 1);
+            (select(index < zero, 0usize, inside), extent > 0)
+        }
+        Bounds::Wrap => {
+            // -1 - index, without the overflow that -index has at the type's minimum.
+            let from_end = !index;
+            let distance = select(index < zero, from_end, index);
+            let inside = below::<I>(distance, extent);
+            let forward = usize::cast_from(distance);
+            (select(index < zero, extent - 1 - forward, forward), inside)
+        }
+    }
+}
+
+/// `index < extent` for an index that is not negative, in whichever of the two types holds both.
+#[cube]
+fn below<I: Int>(index: I, extent: usize) -> bool {
+    let bits = index_bits::<I>();
+    if comptime!(bits == 64) {
+        index < I::cast_from(extent)
+    } else {
+        usize::cast_from(index) < extent
+    }
+}
+
+#[cube]
+fn index_bits<I: Int>() -> comptime_type!(usize) {
+    intrinsic!(|scope| I::__expand_size_bits(scope))
+}
+
+/// Keeps the smallest position whose index was out of range, on the device.
+///
+/// A kernel makes it of the record that [`Report`](super::Report) gives it, and of the position of the tile's first
+/// index in the whole list.
+#[derive(CubeType, Clone)]
+#[expand(derive(Clone))]
+pub struct Reporter<'a> {
+    record: &'a [Atomic<u32>],
+    first: u32,
+}
+
+#[cube]
+impl<'a> Reporter<'a> {
+    /// A reporter over a record of one element.
+    pub fn new(record: &'a [Atomic<u32>], first: u32) -> Self {
+        Reporter::<'a> { record, first }
+    }
+
+    fn offend(&self, coordinate: u32) {
+        self.record[0].fetch_min(self.first + coordinate);
+    }
+}
+
+impl ReporterExpand<'_> {
+    /// What to do with the coordinate of an offending index.
+    pub(super) fn erase(self) -> impl Fn(&Scope, NativeExpand<u32>) + 'static {
+        let record = self.record.clone_unchecked();
+        let first = self.first;
+        move |scope, coordinate| {
+            let reporter = ReporterExpand { record: &record, first };
+            reporter.__expand_offend_method(scope, coordinate);
+        }
+    }
+}
+
+/// How a view treats its indices, while the kernel is expanded.
+#[derive(Clone)]
+pub(super) struct Policy {
+    pub bounds: Bounds,
+    pub reporter: Option<std::rc::Rc<dyn Fn(&Scope, NativeExpand<u32>)>>,
+}
+comptime_handle!([] Policy);
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { bounds: Bounds::Mask, reporter: None }
+    }
+}

@@ -1,0 +1,33 @@
+//! Views: which elements of a tensor a tile covers.
+//!
+//! | view | a tile covers |
+//! |---|---|
+//! | [`TileView`] | one tile of a regular partition |
+//! | [`GatherScatterView`] | chunks at the indices that a tile lists, along one dimension |
+//!
+//! Each has a `Mut` form that stores; [`AtomicGatherScatterView`] combines with what memory holds.
+
+mod access;
+mod atomic;
+mod bounds;
+mod checked;
+mod gather_scatter;
+mod index;
+mod padding;
+mod partition;
+mod span;
+mod start;
+
+pub use atomic::{AtomicGatherScatterView, AtomicGatherScatterViewExpand, AtomicSource};
+pub use bounds::{Bounds, Offence, Reporter, ReporterExpand};
+pub use checked::{Checked, Report};
+pub use gather_scatter::{
+    GatherScatterView, GatherScatterViewExpand, GatherScatterViewMut, GatherScatterViewMutExpand,
+};
+pub use index::{ChunkIndex, ChunkIndexExpand, GatherDim, IndexPack, Indices, IndicesExpand, ListOf};
+pub use padding::{NaN, NegInf, NegZero, Pad, PadValue, Padding, PosInf, Zero};
+pub use partition::{
+    Dims, TileIndex, TileIndexExpand, TileIndexPack, TileNumber, TileView, TileViewExpand, TileViewMut, TileViewMutExpand,
+};
+pub use span::{Span, SpanExpand, SpanMut, SpanMutExpand, SpanSource, SpanSourceMut};
+pub use start::{Chunk, ChunkExpand, Start, StartExpand, chunk};
