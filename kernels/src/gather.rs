@@ -9,7 +9,7 @@ use cubecl::std::tensor::{TensorHandle, copy_into, into_contiguous};
 use girih::device::Device;
 use girih::prelude::*;
 use girih::view::{Report, Reporter};
-use girih::{Checked, Error, Result};
+use girih::{Checked, Result};
 
 /// `out[o, n, i] = input[o, index[n], i]`, one tile per cube.
 #[cube(launch_unchecked, address_type = "dynamic")]
@@ -30,8 +30,8 @@ fn gather_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
     let view = GatherScatterView::<E, (O, R, C), 1>::of(input);
     let first = row as u32 * rows_of_tile::<R>();
     let view = #[comptime]
-    match record {
-        ComptimeOption::Some(record) => view.report(Reporter::new(&record, first)),
+    match &record {
+        ComptimeOption::Some(record) => view.report(Reporter::new(record, first)),
         ComptimeOption::None => view.bounds(bounds),
     };
     let tile = view.load_masked(&cube, Zero, (chunk(slab), &rows, chunk(column)));
@@ -55,8 +55,8 @@ fn gather_strided_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>
     let view = GatherScatterView::<E, (Const<1>, O, R, Const<1>, C), 2>::of(input);
     let first = at.row as u32 * rows_of_tile::<R>();
     let view = #[comptime]
-    match record {
-        ComptimeOption::Some(record) => view.report(Reporter::new(&record, first)),
+    match &record {
+        ComptimeOption::Some(record) => view.report(Reporter::new(record, first)),
         ComptimeOption::None => view.bounds(bounds),
     };
     let from = (chunk(at.outer), chunk(at.slab), &rows, chunk(at.head), chunk(at.column));
@@ -179,7 +179,7 @@ fn output_bytes(output: &TensorHandle) -> usize {
 /// The tensor over another's buffer.
 fn over(tensor: &TensorHandle, buffer: &TensorHandle) -> TensorHandle {
     let (shape, strides) = check::dims(tensor);
-    TensorHandle::new(buffer.handle.clone(), shape, strides.as_slice(), tensor.dtype.into())
+    TensorHandle::new(buffer.handle.clone(), shape, strides, tensor.dtype)
 }
 
 #[allow(clippy::too_many_arguments)]

@@ -42,8 +42,8 @@ fn set_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
     let view = GatherScatterViewMut::<E, (O, R, C), 1>::of(target);
     let first = row as u32 * rows_of_tile::<R>();
     let mut view = #[comptime]
-    match record {
-        ComptimeOption::Some(record) => view.report(Reporter::new(&record, first)),
+    match &record {
+        ComptimeOption::Some(record) => view.report(Reporter::new(record, first)),
         ComptimeOption::None => view.bounds(bounds),
     };
     view.store_masked(&cube, tile, (chunk(slab), &rows, chunk(column)));
@@ -69,8 +69,8 @@ fn add_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C: Size>(
     let view = AtomicGatherScatterView::<E, (O, R, C), 1>::of(target);
     let first = row as u32 * rows_of_tile::<R>();
     let view = #[comptime]
-    match record {
-        ComptimeOption::Some(record) => view.report(Reporter::new(&record, first)),
+    match &record {
+        ComptimeOption::Some(record) => view.report(Reporter::new(record, first)),
         ComptimeOption::None => view.bounds(bounds),
     };
     view.add_masked(&cube, tile, (chunk(slab), &rows, chunk(column)));
@@ -95,8 +95,8 @@ fn set_strided_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
     let view = GatherScatterViewMut::<E, (Const<1>, O, R, Const<1>, C), 2>::of(target);
     let first = at.row as u32 * rows_of_tile::<R>();
     let mut view = #[comptime]
-    match record {
-        ComptimeOption::Some(record) => view.report(Reporter::new(&record, first)),
+    match &record {
+        ComptimeOption::Some(record) => view.report(Reporter::new(record, first)),
         ComptimeOption::None => view.bounds(bounds),
     };
     let to = (chunk(at.outer), chunk(at.slab), &rows, chunk(at.head), chunk(at.column));
@@ -122,8 +122,8 @@ fn add_strided_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C:
     let view = AtomicGatherScatterView::<E, (Const<1>, O, R, Const<1>, C), 2>::of(target);
     let first = at.row as u32 * rows_of_tile::<R>();
     let view = #[comptime]
-    match record {
-        ComptimeOption::Some(record) => view.report(Reporter::new(&record, first)),
+    match &record {
+        ComptimeOption::Some(record) => view.report(Reporter::new(record, first)),
         ComptimeOption::None => view.bounds(bounds),
     };
     let to = (chunk(at.outer), chunk(at.slab), &rows, chunk(at.head), chunk(at.column));

@@ -86,8 +86,8 @@ impl<E: Numeric, S: TileShape, const DIM: usize> AtomicGatherScatterViewExpand<E
         self
     }
     /// Expansion of `report`.
-    pub fn __expand_report_method(mut self, _scope: &Scope, reporter: ReporterExpand<'_>) -> Self {
-        self.policy = Policy::report(reporter);
+    pub fn __expand_report_method(mut self, _scope: &Scope, reporter: ReporterExpand) -> Self {
+        self.policy = Policy { bounds: Bounds::Report, reporter: Some(reporter) };
         self
     }
     /// Expansion of [`AtomicGatherScatterView::add_masked`].

@@ -1,7 +1,9 @@
 //! What happens to an index that is out of range.
 
 use crate::handle::comptime_handle;
+use core::marker::PhantomData;
 use cubecl::prelude::*;
+use std::rc::Rc;
 
 /// What a view does with an index out of `0..extent` along its gather dimension.
 ///
@@ -73,36 +75,44 @@ fn index_bits<I: Int>() -> comptime_type!(usize) {
 
 /// Keeps the smallest position whose index was out of range, on the device.
 ///
-/// A kernel makes it of the record that [`Report`](super::Report) gives it, and of the position of the tile's first
-/// index in the whole list.
-#[derive(CubeType, Clone)]
-#[expand(derive(Clone))]
-pub struct Reporter<'a> {
-    record: &'a [Atomic<u32>],
-    first: u32,
-}
+/// A kernel makes it of the record that [`Report`](super::Report) gives it.
+pub struct Reporter<'a>(PhantomData<&'a ()>);
 
-#[cube]
+/// What a [`Reporter`] is while the kernel is expanded.
+#[derive(Clone)]
+pub struct ReporterExpand {
+    record: Rc<NativeExpand<[Atomic<u32>]>>,
+    first: NativeExpand<u32>,
+}
+impl CubeType for Reporter<'_> {
+    type ExpandType = ReporterExpand;
+}
+comptime_handle!([] ReporterExpand);
+
 impl<'a> Reporter<'a> {
-    /// A reporter over a record of one element.
+    /// A reporter over a record of one element, for a view whose first index is entry `first` of the whole list.
+    #[allow(unused_variables)]
     pub fn new(record: &'a [Atomic<u32>], first: u32) -> Self {
-        Reporter::<'a> { record, first }
+        cubecl::unexpanded!()
     }
 
-    fn offend(&self, coordinate: u32) {
-        self.record[0].fetch_min(self.first + coordinate);
+    /// Expansion of [`new`](Self::new).
+    pub fn __expand_new(
+        _scope: &Scope,
+        record: &NativeExpand<[Atomic<u32>]>,
+        first: NativeExpand<u32>,
+    ) -> ReporterExpand {
+        ReporterExpand { record: Rc::new(record.clone_unchecked()), first }
     }
 }
 
-impl ReporterExpand<'_> {
-    /// What to do with the coordinate of an offending index.
-    pub(super) fn erase(self) -> impl Fn(&Scope, NativeExpand<u32>) + 'static {
-        let record = self.record.clone_unchecked();
-        let first = self.first;
-        move |scope, coordinate| {
-            let reporter = ReporterExpand { record: &record, first };
-            reporter.__expand_offend_method(scope, coordinate);
-        }
+impl ReporterExpand {
+    /// The view's index of that number is out of range.
+    pub(super) fn offend(&self, scope: &Scope, coordinate: NativeExpand<u32>) {
+        let position = self.first.__expand_add_method(scope, coordinate);
+        let record: &NativeExpand<[Atomic<u32>]> = &self.record;
+        let cell = record.__expand_index_method(scope, NativeExpand::<usize>::from(0));
+        cell.__expand_fetch_min_method(scope, position);
     }
 }
 
@@ -110,7 +120,7 @@ impl ReporterExpand<'_> {
 #[derive(Clone)]
 pub(super) struct Policy {
     pub bounds: Bounds,
-    pub reporter: Option<std::rc::Rc<dyn Fn(&Scope, NativeExpand<u32>)>>,
+    pub reporter: Option<ReporterExpand>,
 }
 comptime_handle!([] Policy);
 

@@ -10,7 +10,6 @@ use crate::handle::comptime_handle;
 use crate::tile::{Tile, TileExpand, TileShape};
 use core::marker::PhantomData;
 use cubecl::prelude::*;
-use std::rc::Rc;
 
 /// Reads chunks that need not be neighbours: tile dimension `DIM` lists elements of axis `DIM` of memory, every other
 /// dimension is a run of neighbours from a start.
@@ -83,8 +82,8 @@ macro_rules! expand_types {
                 self
             }
             /// Expansion of `report`.
-            pub fn __expand_report_method(mut self, _scope: &Scope, reporter: ReporterExpand<'_>) -> Self {
-                self.policy = Policy::report(reporter);
+            pub fn __expand_report_method(mut self, _scope: &Scope, reporter: ReporterExpand) -> Self {
+                self.policy = Policy { bounds: Bounds::Report, reporter: Some(reporter) };
                 self
             }
         }
@@ -260,15 +259,5 @@ impl<E: Scalar, S: TileShape, const DIM: usize> GatherScatterViewMutExpand<E, S,
             },
         );
         tile
-    }
-}
-
-impl Policy {
-    pub(super) fn report(reporter: ReporterExpand<'_>) -> Self {
-        let reporter = reporter.erase();
-        Self {
-            bounds: Bounds::Report,
-            reporter: Some(Rc::new(move |scope, coordinate| reporter(scope, coordinate))),
-        }
     }
 }

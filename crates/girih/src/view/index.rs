@@ -43,10 +43,10 @@ impl List {
         Self(Rc::new(move |scope, coordinate, extent, policy: &Policy| {
             let (index, present) = entry(scope, coordinate);
             let (element, valid) = resolve::expand::<I>(scope, index, extent, policy.bounds);
-            if let Some(report) = &policy.reporter {
+            if let Some(reporter) = &policy.reporter {
                 let bad = valid.__expand_not_method(scope);
                 let bad = present.map_or(bad, |present| and(scope, present, bad));
-                branch::if_expand(scope, bad, |scope| report(scope, coordinate));
+                branch::if_expand(scope, bad, |scope| reporter.offend(scope, coordinate));
             }
             let in_range = present.map_or(valid, |present| and(scope, present, valid));
             Position { element, in_range: Some(in_range) }
