@@ -9,7 +9,12 @@ use girih::{Error, Result};
 pub(crate) fn index(call: &'static str, device: &Device, index: &TensorHandle) -> Result<()> {
     let rank = index.shape().len();
     if rank != 1 {
-        return Err(Error::Rank { call, argument: "index", given: rank, allowed: "1".into() });
+        return Err(Error::Rank {
+            call,
+            argument: "index",
+            given: rank,
+            allowed: "1".into(),
+        });
     }
     index_type(call, device, index.dtype)?;
     within(call, "index", index)
@@ -17,9 +22,17 @@ pub(crate) fn index(call: &'static str, device: &Device, index: &TensorHandle) -
 
 /// Indices are integers that the device stores.
 pub(crate) fn index_type(call: &'static str, device: &Device, dtype: ElemType) -> Result<()> {
-    if !matches!(dtype, ElemType::Int(_) | ElemType::UInt(_) | ElemType::Index) {
+    if !matches!(
+        dtype,
+        ElemType::Int(_) | ElemType::UInt(_) | ElemType::Index
+    ) {
         let allowed = "an integer type".into();
-        return Err(Error::Element { call, argument: "index", given: dtype, allowed });
+        return Err(Error::Element {
+            call,
+            argument: "index",
+            given: dtype,
+            allowed,
+        });
     }
     element(call, device, dtype)
 }
@@ -30,56 +43,116 @@ pub(crate) fn element(call: &'static str, device: &Device, dtype: ElemType) -> R
 }
 
 /// The axis is one of the tensor's.
-pub(crate) fn axis(call: &'static str, argument: &'static str, tensor: &TensorHandle, axis: usize) -> Result<()> {
+pub(crate) fn axis(
+    call: &'static str,
+    argument: &'static str,
+    tensor: &TensorHandle,
+    axis: usize,
+) -> Result<()> {
     let rank = tensor.shape().len();
     match axis < rank {
         true => Ok(()),
-        false => Err(Error::Axis { call, argument, axis, rank }),
+        false => Err(Error::Axis {
+            call,
+            argument,
+            axis,
+            rank,
+        }),
     }
 }
 
 /// The tensor has the elements of another argument.
-pub(crate) fn same_type(call: &'static str, argument: &'static str, given: ElemType, allowed: ElemType) -> Result<()> {
+pub(crate) fn same_type(
+    call: &'static str,
+    argument: &'static str,
+    given: ElemType,
+    allowed: ElemType,
+) -> Result<()> {
     match given == allowed {
         true => Ok(()),
-        false => Err(Error::Element { call, argument, given, allowed: allowed.to_string() }),
+        false => Err(Error::Element {
+            call,
+            argument,
+            given,
+            allowed: allowed.to_string(),
+        }),
     }
 }
 
 /// The tensor has the shape that the other arguments ask for.
-pub(crate) fn shape(call: &'static str, argument: &'static str, tensor: &TensorHandle, allowed: &[usize]) -> Result<()> {
+pub(crate) fn shape(
+    call: &'static str,
+    argument: &'static str,
+    tensor: &TensorHandle,
+    allowed: &[usize],
+) -> Result<()> {
     let given: Vec<usize> = tensor.shape().iter().copied().collect();
     match given == allowed {
         true => Ok(()),
-        false => Err(Error::Shape { call, argument, given, allowed: allowed.to_vec() }),
+        false => Err(Error::Shape {
+            call,
+            argument,
+            given,
+            allowed: allowed.to_vec(),
+        }),
     }
 }
 
 /// Every element of the tensor lies in its buffer.
-pub(crate) fn within(call: &'static str, argument: &'static str, tensor: &TensorHandle) -> Result<()> {
+pub(crate) fn within(
+    call: &'static str,
+    argument: &'static str,
+    tensor: &TensorHandle,
+) -> Result<()> {
     let (shape, strides) = dims(tensor);
     let given = tensor.handle.size_in_used() as usize / tensor.dtype.size();
     let needed = match shape.contains(&0) {
         true => 0,
-        false => 1 + shape.iter().zip(&strides).map(|(extent, stride)| (extent - 1) * stride).sum::<usize>(),
+        false => {
+            1 + shape
+                .iter()
+                .zip(&strides)
+                .map(|(extent, stride)| (extent - 1) * stride)
+                .sum::<usize>()
+        }
     };
     match needed <= given {
         true => Ok(()),
-        false => Err(Error::Strides { call, argument, shape, strides, needed, given }),
+        false => Err(Error::Strides {
+            call,
+            argument,
+            shape,
+            strides,
+            needed,
+            given,
+        }),
     }
 }
 
 /// No two elements of the tensor share a place.
 ///
 /// By the usual sufficient rule: sorted by stride, each axis steps past all that the ones below it cover.
-pub(crate) fn distinct(call: &'static str, argument: &'static str, tensor: &TensorHandle) -> Result<()> {
+pub(crate) fn distinct(
+    call: &'static str,
+    argument: &'static str,
+    tensor: &TensorHandle,
+) -> Result<()> {
     let (shape, strides) = dims(tensor);
-    let mut axes: Vec<_> = shape.iter().zip(&strides).filter(|(extent, _)| **extent > 1).collect();
+    let mut axes: Vec<_> = shape
+        .iter()
+        .zip(&strides)
+        .filter(|(extent, _)| **extent > 1)
+        .collect();
     axes.sort_unstable_by_key(|(_, stride)| **stride);
     let mut covered = 0;
     for (&extent, &stride) in axes {
         if stride <= covered {
-            return Err(Error::Overlap { call, argument, shape, strides });
+            return Err(Error::Overlap {
+                call,
+                argument,
+                shape,
+                strides,
+            });
         }
         covered += (extent - 1) * stride;
     }
@@ -88,5 +161,8 @@ pub(crate) fn distinct(call: &'static str, argument: &'static str, tensor: &Tens
 
 /// Shape and strides, in elements.
 pub(crate) fn dims(tensor: &TensorHandle) -> (Vec<usize>, Vec<usize>) {
-    (tensor.shape().iter().copied().collect(), tensor.strides().iter().copied().collect())
+    (
+        tensor.shape().iter().copied().collect(),
+        tensor.strides().iter().copied().collect(),
+    )
 }

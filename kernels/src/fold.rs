@@ -18,7 +18,13 @@ pub(crate) fn fold<const T: usize>(shape: &[usize], strides: [&[usize]; T]) -> V
         }
         let strides = strides.map(|strides| strides[at]);
         match folded.last_mut() {
-            Some(outer) if outer.strides.iter().zip(strides).all(|(&outer, inner)| outer == extent * inner) => {
+            Some(outer)
+                if outer
+                    .strides
+                    .iter()
+                    .zip(strides)
+                    .all(|(&outer, inner)| outer == extent * inner) =>
+            {
                 outer.extent *= extent;
                 outer.strides = strides;
             }
@@ -34,7 +40,13 @@ mod tests {
 
     #[test]
     fn contiguous_axes_join() {
-        assert_eq!(fold(&[2, 3, 4], [&[12, 4, 1]]), [Axis { extent: 24, strides: [1] }]);
+        assert_eq!(
+            fold(&[2, 3, 4], [&[12, 4, 1]]),
+            [Axis {
+                extent: 24,
+                strides: [1]
+            }]
+        );
     }
 
     #[test]
@@ -45,7 +57,13 @@ mod tests {
 
     #[test]
     fn axes_of_one_vanish() {
-        assert_eq!(fold(&[1, 5, 1], [&[99, 7, 3]]), [Axis { extent: 5, strides: [7] }]);
+        assert_eq!(
+            fold(&[1, 5, 1], [&[99, 7, 3]]),
+            [Axis {
+                extent: 5,
+                strides: [7]
+            }]
+        );
         assert!(fold(&[1, 1], [&[3, 3]]).is_empty());
     }
 
@@ -56,6 +74,12 @@ mod tests {
 
     #[test]
     fn expanded_axes_join_with_each_other() {
-        assert_eq!(fold(&[3, 4], [&[0, 0]]), [Axis { extent: 12, strides: [0] }]);
+        assert_eq!(
+            fold(&[3, 4], [&[0, 0]]),
+            [Axis {
+                extent: 12,
+                strides: [0]
+            }]
+        );
     }
 }

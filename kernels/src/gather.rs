@@ -59,7 +59,13 @@ fn gather_strided_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>
         ComptimeOption::Some(record) => view.report(Reporter::new(record, first)),
         ComptimeOption::None => view.bounds(bounds),
     };
-    let from = (chunk(at.outer), chunk(at.slab), &rows, chunk(at.head), chunk(at.column));
+    let from = (
+        chunk(at.outer),
+        chunk(at.slab),
+        &rows,
+        chunk(at.head),
+        chunk(at.column),
+    );
     let tile = view.load_masked(&cube, Zero, from);
     let to = (at.outer, at.slab, at.row, at.head, at.column);
     TileViewMut::<E, (Const<1>, O, R, Const<1>, C)>::of(output).store_masked(&cube, tile, to);
@@ -130,15 +136,47 @@ pub fn gather_into(
         return Ok(Checked::new((), report));
     }
     // An empty tensor may have no buffer to bind: it is never read, so that any will do.
-    let input = if extent == 0 { &over(input, output) } else { input };
+    let input = if extent == 0 {
+        &over(input, output)
+    } else {
+        input
+    };
     match Walk::new(input, output, axis) {
-        Some(walk) => launch(&device, input, index, output, extent, &walk, bounds, report.as_ref()),
+        Some(walk) => launch(
+            &device,
+            input,
+            index,
+            output,
+            extent,
+            &walk,
+            bounds,
+            report.as_ref(),
+        ),
         None => {
             let input = into_contiguous(client, input.clone().binding(), input.dtype);
-            let staged = TensorHandle::new_contiguous(shape, client.empty(output_bytes(output)), output.dtype);
-            let walk = Walk::new(&input, &staged, axis).expect("contiguous tensors fold to three axes");
-            launch(&device, &input, index, &staged, extent, &walk, bounds, report.as_ref());
-            copy_into(client, staged.binding(), output.clone().binding(), output.dtype);
+            let staged = TensorHandle::new_contiguous(
+                shape,
+                client.empty(output_bytes(output)),
+                output.dtype,
+            );
+            let walk =
+                Walk::new(&input, &staged, axis).expect("contiguous tensors fold to three axes");
+            launch(
+                &device,
+                &input,
+                index,
+                &staged,
+                extent,
+                &walk,
+                bounds,
+                report.as_ref(),
+            );
+            copy_into(
+                client,
+                staged.binding(),
+                output.clone().binding(),
+                output.dtype,
+            );
         }
     }
     Ok(Checked::new((), report))
@@ -169,7 +207,11 @@ pub(crate) fn report(
     }
     let report = Report::new(call, device, index, axis, extent)?;
     let all_are_out = extent == 0 && index.shape()[0] > 0;
-    Ok(Some(if all_are_out { report.first_entry() } else { report }))
+    Ok(Some(if all_are_out {
+        report.first_entry()
+    } else {
+        report
+    }))
 }
 
 fn output_bytes(output: &TensorHandle) -> usize {
@@ -194,8 +236,17 @@ fn launch(
     report: Option<&Report>,
 ) {
     let size = input.dtype.size();
-    let width = walk.width(&device.vector_widths(size), [&input.handle, &output.handle], size);
-    let Place { tiling, args, index: list, address } = Place::new(device, walk, width, extent, [input, output], index);
+    let width = walk.width(
+        &device.vector_widths(size),
+        [&input.handle, &output.handle],
+        size,
+    );
+    let Place {
+        tiling,
+        args,
+        index: list,
+        address,
+    } = Place::new(device, walk, width, extent, [input, output], index);
     let [input_arg, output_arg] = args;
     let record = report.map(Report::arg).into();
     let cubes = tiling.cubes(device);
@@ -207,13 +258,41 @@ fn launch(
     unsafe {
         if walk.is_short() {
             gather_kernel::launch_unchecked(
-                client, cubes, cube, address, width, slabs, rows, columns, input_arg, list, output_arg, record,
-                tiling.tiles[2], tiling.tiles[4], tiling.cut(), bounds, types,
+                client,
+                cubes,
+                cube,
+                address,
+                width,
+                slabs,
+                rows,
+                columns,
+                input_arg,
+                list,
+                output_arg,
+                record,
+                tiling.tiles[2],
+                tiling.tiles[4],
+                tiling.cut(),
+                bounds,
+                types,
             );
         } else {
             gather_strided_kernel::launch_unchecked(
-                client, cubes, cube, address, width, slabs, rows, columns, input_arg, list, output_arg, record,
-                tiling.sequence(), bounds, types,
+                client,
+                cubes,
+                cube,
+                address,
+                width,
+                slabs,
+                rows,
+                columns,
+                input_arg,
+                list,
+                output_arg,
+                record,
+                tiling.sequence(),
+                bounds,
+                types,
             );
         }
     }

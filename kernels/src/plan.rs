@@ -26,13 +26,25 @@ impl Walk {
         if outer.len() > 2 || inner.len() > 2 {
             return None;
         }
-        let indexed = Axis { extent: shape[axis], strides: [a[axis], b[axis]] };
-        let none = Axis { extent: 1, strides: [0, 0] };
+        let indexed = Axis {
+            extent: shape[axis],
+            strides: [a[axis], b[axis]],
+        };
+        let none = Axis {
+            extent: 1,
+            strides: [0, 0],
+        };
         let padded = |axes: Vec<Axis<2>>| {
             let missing = 2 - axes.len();
-            std::iter::repeat_n(none.clone(), missing).chain(axes).collect::<Vec<_>>()
+            std::iter::repeat_n(none.clone(), missing)
+                .chain(axes)
+                .collect::<Vec<_>>()
         };
-        let axes: Vec<_> = padded(outer).into_iter().chain([indexed]).chain(padded(inner)).collect();
+        let axes: Vec<_> = padded(outer)
+            .into_iter()
+            .chain([indexed])
+            .chain(padded(inner))
+            .collect();
         let each = |of: &dyn Fn(&Axis<2>) -> usize| std::array::from_fn(|at| of(&axes[at]));
         Some(Self {
             extents: each(&|axis| axis.extent),
@@ -48,13 +60,29 @@ impl Walk {
     /// The widest of the `widths` in which both tensors can be moved along the last axis.
     pub(crate) fn width(&self, widths: &[usize], handles: [&Handle; 2], size: usize) -> usize {
         let suits = |width: usize| {
-            let apart = |strides: &[usize; 5]| strides[..4].iter().all(|stride| stride.is_multiple_of(width));
-            let aligned = |handle: &Handle| handle.offset_start.unwrap_or(0).is_multiple_of((width * size) as u64);
+            let apart = |strides: &[usize; 5]| {
+                strides[..4]
+                    .iter()
+                    .all(|stride| stride.is_multiple_of(width))
+            };
+            let aligned = |handle: &Handle| {
+                handle
+                    .offset_start
+                    .unwrap_or(0)
+                    .is_multiple_of((width * size) as u64)
+            };
             self.extents[4].is_multiple_of(width)
-                && self.strides.iter().all(|strides| strides[4] == 1 && apart(strides))
+                && self
+                    .strides
+                    .iter()
+                    .all(|strides| strides[4] == 1 && apart(strides))
                 && handles.iter().all(|handle| aligned(handle))
         };
-        widths.iter().copied().find(|&width| suits(width)).unwrap_or(1)
+        widths
+            .iter()
+            .copied()
+            .find(|&width| suits(width))
+            .unwrap_or(1)
     }
 }
 
@@ -102,7 +130,12 @@ impl Tiling {
 
 /// Enough units to fill a GPU's processor with few cubes; on a CPU all that a cube has, which is one per core.
 fn cube_units(device: &Device) -> u32 {
-    let most = device.client().properties().hardware.max_units_per_cube.clamp(1, 256);
+    let most = device
+        .client()
+        .properties()
+        .hardware
+        .max_units_per_cube
+        .clamp(1, 256);
     1 << most.ilog2()
 }
 
@@ -126,7 +159,10 @@ pub(crate) struct Cut {
 
 impl Tiling {
     pub(crate) fn cut(&self) -> Cut {
-        Cut { columns: self.tiles[4] > 1, slabs: self.tiles[1] > 1 }
+        Cut {
+            columns: self.tiles[4] > 1,
+            slabs: self.tiles[1] > 1,
+        }
     }
 
     /// The numbers of tiles as a kernel argument.
@@ -165,8 +201,18 @@ impl Place {
             arg(tensors[0], extents, walk.strides[0], short),
             arg(tensors[1], walk.extents, walk.strides[1], short),
         ];
-        let address = tensors.iter().chain([&index]).map(|tensor| address(tensor)).max().unwrap_or_default();
-        Self { tiling, args, index: index.clone().into_arg(), address }
+        let address = tensors
+            .iter()
+            .chain([&index])
+            .map(|tensor| address(tensor))
+            .max()
+            .unwrap_or_default();
+        Self {
+            tiling,
+            args,
+            index: index.clone().into_arg(),
+            address,
+        }
     }
 }
 
@@ -182,12 +228,22 @@ fn arg(tensor: &TensorHandle, extents: [usize; 5], strides: [usize; 5], short: b
         false => from.to_vec(),
     };
     // SAFETY: the axes fold those of a tensor whose elements were checked to lie in its buffer.
-    unsafe { TensorArg::from_raw_parts(tensor.handle.clone(), pick(strides).as_slice().into(), pick(extents).into()) }
+    unsafe {
+        TensorArg::from_raw_parts(
+            tensor.handle.clone(),
+            pick(strides).as_slice().into(),
+            pick(extents).into(),
+        )
+    }
 }
 
 /// Slab, row and column of the tile that this cube does.
 #[cube]
-pub(crate) fn place(row_tiles: usize, column_tiles: usize, #[comptime] cut: Cut) -> (usize, usize, usize) {
+pub(crate) fn place(
+    row_tiles: usize,
+    column_tiles: usize,
+    #[comptime] cut: Cut,
+) -> (usize, usize, usize) {
     let mut column = 0usize;
     let mut row = CUBE_POS;
     if comptime!(cut.columns) {
@@ -219,7 +275,13 @@ pub(crate) fn place_strided(tiles: &Sequence<usize>) -> Tile5 {
     let (head, rest) = (rest % tiles[3], rest / tiles[3]);
     let (row, rest) = (rest % tiles[2], rest / tiles[2]);
     let (slab, outer) = (rest % tiles[1], rest / tiles[1]);
-    Tile5 { outer, slab, row, head, column }
+    Tile5 {
+        outer,
+        slab,
+        row,
+        head,
+        column,
+    }
 }
 
 /// The rows of a tile, a constant of the kernel.

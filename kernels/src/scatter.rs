@@ -90,7 +90,8 @@ fn set_strided_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
     let cube = this_cube();
     let at = place_strided(&tiles);
     let from = (at.outer, at.slab, at.row, at.head, at.column);
-    let tile = TileView::<E, (Const<1>, O, R, Const<1>, C)>::of(updates).load_masked(&cube, Zero, from);
+    let tile =
+        TileView::<E, (Const<1>, O, R, Const<1>, C)>::of(updates).load_masked(&cube, Zero, from);
     let rows = TileView::<I, (R,)>::of(index).indices(at.row);
     let view = GatherScatterViewMut::<E, (Const<1>, O, R, Const<1>, C), 2>::of(target);
     let first = at.row as u32 * rows_of_tile::<R>();
@@ -99,7 +100,13 @@ fn set_strided_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
         ComptimeOption::Some(record) => view.report(Reporter::new(record, first)),
         ComptimeOption::None => view.bounds(bounds),
     };
-    let to = (chunk(at.outer), chunk(at.slab), &rows, chunk(at.head), chunk(at.column));
+    let to = (
+        chunk(at.outer),
+        chunk(at.slab),
+        &rows,
+        chunk(at.head),
+        chunk(at.column),
+    );
     view.store_masked(&cube, tile, to);
 }
 
@@ -117,7 +124,8 @@ fn add_strided_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C:
     let cube = this_cube();
     let at = place_strided(&tiles);
     let from = (at.outer, at.slab, at.row, at.head, at.column);
-    let tile = TileView::<E, (Const<1>, O, R, Const<1>, C)>::of(updates).load_masked(&cube, Zero, from);
+    let tile =
+        TileView::<E, (Const<1>, O, R, Const<1>, C)>::of(updates).load_masked(&cube, Zero, from);
     let rows = TileView::<I, (R,)>::of(index).indices(at.row);
     let view = AtomicGatherScatterView::<E, (Const<1>, O, R, Const<1>, C), 2>::of(target);
     let first = at.row as u32 * rows_of_tile::<R>();
@@ -126,7 +134,13 @@ fn add_strided_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C:
         ComptimeOption::Some(record) => view.report(Reporter::new(record, first)),
         ComptimeOption::None => view.bounds(bounds),
     };
-    let to = (chunk(at.outer), chunk(at.slab), &rows, chunk(at.head), chunk(at.column));
+    let to = (
+        chunk(at.outer),
+        chunk(at.slab),
+        &rows,
+        chunk(at.head),
+        chunk(at.column),
+    );
     view.add_masked(&cube, tile, to);
 }
 
@@ -179,14 +193,30 @@ pub fn scatter_into(
             packed = into_contiguous(client, updates.clone().binding(), updates.dtype);
             let walk = Walk::new(target, &packed, axis).ok_or_else(|| {
                 let (_, strides) = check::dims(target);
-                let allowed = "strides that fold to two axes on either side of the indexed one".into();
+                let allowed =
+                    "strides that fold to two axes on either side of the indexed one".into();
                 let given = strides.len();
-                Error::Rank { call: CALL, argument: "target, permuted as it is,", given, allowed }
+                Error::Rank {
+                    call: CALL,
+                    argument: "target, permuted as it is,",
+                    given,
+                    allowed,
+                }
             })?;
             (walk, &packed)
         }
     };
-    launch(&device, target, index, updates, extent, &walk, mode, bounds, report.as_ref())?;
+    launch(
+        &device,
+        target,
+        index,
+        updates,
+        extent,
+        &walk,
+        mode,
+        bounds,
+        report.as_ref(),
+    )?;
     Ok(Checked::new((), report))
 }
 
@@ -207,7 +237,11 @@ pub fn supports_scatter(
     let device = Device::of(client);
     check::element("scatter", &device, element)?;
     check::index_type("scatter", &device, index)?;
-    let adds = || atomic_widths(&device, element).iter().any(|&width| row.is_multiple_of(width));
+    let adds = || {
+        atomic_widths(&device, element)
+            .iter()
+            .any(|&width| row.is_multiple_of(width))
+    };
     match mode == ScatterMode::Set || adds() {
         true => Ok(()),
         false => Err(lacks_add(&device, element, &format!(" in rows of {row}"))),
@@ -215,12 +249,19 @@ pub fn supports_scatter(
 }
 
 fn lacks_add(device: &Device, element: ElemType, rows: &str) -> Error {
-    Error::Device { call: "scatter", device: device.name(), feature: format!("atomic add of {element}{rows}") }
+    Error::Device {
+        call: "scatter",
+        device: device.name(),
+        feature: format!("atomic add of {element}{rows}"),
+    }
 }
 
 /// The widths in which the device adds elements of the type atomically, widest first.
 fn atomic_widths(device: &Device, element: ElemType) -> Vec<usize> {
-    [8, 4, 2, 1].into_iter().filter(|&width| device.adds_atomically(element, width)).collect()
+    [8, 4, 2, 1]
+        .into_iter()
+        .filter(|&width| device.adds_atomically(element, width))
+        .collect()
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -248,7 +289,12 @@ fn launch(
         // The tile comes in the atomics' width, or in any where the atomics are scalars.
         width = if atomic == 1 { width } else { atomic };
     }
-    let Place { tiling, args, index: list, address } = Place::new(device, walk, width, extent, [target, updates], index);
+    let Place {
+        tiling,
+        args,
+        index: list,
+        address,
+    } = Place::new(device, walk, width, extent, [target, updates], index);
     let [target_arg, updates_arg] = args;
     let record = report.map(Report::arg).into();
     let cubes = tiling.cubes(device);
@@ -261,20 +307,78 @@ fn launch(
     unsafe {
         match (mode, walk.is_short()) {
             (ScatterMode::Set, true) => set_kernel::launch_unchecked(
-                client, cubes, cube, address, width, slabs, rows, columns, target_arg, list, updates_arg, record,
-                row_tiles, column_tiles, tiling.cut(), bounds, types,
+                client,
+                cubes,
+                cube,
+                address,
+                width,
+                slabs,
+                rows,
+                columns,
+                target_arg,
+                list,
+                updates_arg,
+                record,
+                row_tiles,
+                column_tiles,
+                tiling.cut(),
+                bounds,
+                types,
             ),
             (ScatterMode::Set, false) => set_strided_kernel::launch_unchecked(
-                client, cubes, cube, address, width, slabs, rows, columns, target_arg, list, updates_arg, record,
-                tiling.sequence(), bounds, types,
+                client,
+                cubes,
+                cube,
+                address,
+                width,
+                slabs,
+                rows,
+                columns,
+                target_arg,
+                list,
+                updates_arg,
+                record,
+                tiling.sequence(),
+                bounds,
+                types,
             ),
             (ScatterMode::Add, true) => add_kernel::launch_unchecked(
-                client, cubes, cube, address, atomic, width, slabs, rows, columns, target_arg, list, updates_arg,
-                record, row_tiles, column_tiles, tiling.cut(), bounds, types,
+                client,
+                cubes,
+                cube,
+                address,
+                atomic,
+                width,
+                slabs,
+                rows,
+                columns,
+                target_arg,
+                list,
+                updates_arg,
+                record,
+                row_tiles,
+                column_tiles,
+                tiling.cut(),
+                bounds,
+                types,
             ),
             (ScatterMode::Add, false) => add_strided_kernel::launch_unchecked(
-                client, cubes, cube, address, atomic, width, slabs, rows, columns, target_arg, list, updates_arg,
-                record, tiling.sequence(), bounds, types,
+                client,
+                cubes,
+                cube,
+                address,
+                atomic,
+                width,
+                slabs,
+                rows,
+                columns,
+                target_arg,
+                list,
+                updates_arg,
+                record,
+                tiling.sequence(),
+                bounds,
+                types,
             ),
         }
     }

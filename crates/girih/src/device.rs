@@ -31,14 +31,20 @@ pub struct Device {
 
 impl core::fmt::Debug for Device {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Device").field("name", &self.name()).field("target", &self.target).finish()
+        f.debug_struct("Device")
+            .field("name", &self.name())
+            .field("target", &self.target)
+            .finish()
     }
 }
 
 impl Device {
     /// The device behind a client.
     pub fn of(client: &Client) -> Self {
-        Self { client: client.clone(), target: target(client) }
+        Self {
+            client: client.clone(),
+            target: target(client),
+        }
     }
 
     /// The compiler that kernels go through.
@@ -72,7 +78,12 @@ impl Device {
             1 => Type::new(elem),
             _ => Type::new(elem).with_vector_size(width),
         };
-        self.stores(elem) && self.client.properties().atomic_type_usage(Type::atomic(ty)).contains(AtomicUsage::Add)
+        self.stores(elem)
+            && self
+                .client
+                .properties()
+                .atomic_type_usage(Type::atomic(ty))
+                .contains(AtomicUsage::Add)
     }
 
     /// Whether 32-bit unsigned integers have an atomic minimum, which keeps the first offence under
@@ -81,7 +92,11 @@ impl Device {
         let ty = Type::atomic(ElemType::UInt(UIntKind::U32));
         // WGSL has it by its specification, though CubeCL lists only what every atomic type has.
         self.target == Target::Wgsl
-            || self.client.properties().atomic_type_usage(ty).contains(AtomicUsage::MinMax)
+            || self
+                .client
+                .properties()
+                .atomic_type_usage(ty)
+                .contains(AtomicUsage::MinMax)
     }
 
     /// The vector widths that one access moves at once, widest first, for elements of this size in bytes.
@@ -95,7 +110,11 @@ impl Device {
     pub fn require(&self, has: bool, call: &'static str, feature: impl Into<String>) -> Result<()> {
         match has {
             true => Ok(()),
-            false => Err(Error::Device { call, device: self.name(), feature: feature.into() }),
+            false => Err(Error::Device {
+                call,
+                device: self.name(),
+                feature: feature.into(),
+            }),
         }
     }
 }

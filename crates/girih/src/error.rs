@@ -50,7 +50,9 @@ pub enum Error {
         allowed: Vec<usize>,
     },
     /// The strides reach past the end of the tensor's buffer.
-    #[error("{argument} of shape {shape:?} and strides {strides:?} reaches element {needed} of a buffer of {given}; {call} needs strides within it")]
+    #[error(
+        "{argument} of shape {shape:?} and strides {strides:?} reaches element {needed} of a buffer of {given}; {call} needs strides within it"
+    )]
     Strides {
         /// The call.
         call: &'static str,
@@ -66,7 +68,9 @@ pub enum Error {
         given: usize,
     },
     /// Several elements of a tensor that is written share one place.
-    #[error("{argument} of shape {shape:?} and strides {strides:?} has elements that overlap; {call} writes only where they do not")]
+    #[error(
+        "{argument} of shape {shape:?} and strides {strides:?} has elements that overlap; {call} writes only where they do not"
+    )]
     Overlap {
         /// The call.
         call: &'static str,

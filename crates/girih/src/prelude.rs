@@ -4,6 +4,6 @@ pub use crate::coop::{Group, this_cube, this_plane, this_unit};
 pub use crate::shape;
 pub use crate::tile::{Tile, TileShape};
 pub use crate::view::{
-    AtomicGatherScatterView, Bounds, GatherScatterView, GatherScatterViewMut, NaN, NegInf, NegZero, Pad, Padding,
-    PosInf, TileView, TileViewMut, Zero, chunk,
+    AtomicGatherScatterView, Bounds, GatherScatterView, GatherScatterViewMut, NaN, NegInf, NegZero,
+    Pad, Padding, PosInf, TileView, TileViewMut, Zero, chunk,
 };

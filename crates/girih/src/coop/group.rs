@@ -33,7 +33,11 @@ pub struct Group {
 #[cube]
 pub fn this_cube() -> Group {
     let units = cube_units();
-    Group { rank: UNIT_POS, units, level: comptime!(Level::Cube) }
+    Group {
+        rank: UNIT_POS,
+        units,
+        level: comptime!(Level::Cube),
+    }
 }
 
 /// The units of this plane.
@@ -42,13 +46,21 @@ pub fn this_cube() -> Group {
 #[cube]
 pub fn this_plane() -> Group {
     let units = plane_units();
-    Group { rank: UNIT_POS_PLANE, units, level: comptime!(Level::Plane) }
+    Group {
+        rank: UNIT_POS_PLANE,
+        units,
+        level: comptime!(Level::Plane),
+    }
 }
 
 /// This unit alone.
 #[cube]
 pub fn this_unit() -> Group {
-    Group { rank: 0u32, units: comptime!(1u32), level: comptime!(Level::Unit) }
+    Group {
+        rank: 0u32,
+        units: comptime!(1u32),
+        level: comptime!(Level::Unit),
+    }
 }
 
 /// The launch's cube dimension, from the kernel's entry point.
@@ -57,7 +69,10 @@ fn cube_units() -> comptime_type!(u32) {
     intrinsic!(|scope| {
         use cubecl::ir::attributes::EntrypointInterface as _;
         let entry = scope.state().entry_func.get_entrypoint_abi(scope.ctx());
-        entry.expect("girih: this_cube: called outside a kernel").cube_dim.num_elems()
+        entry
+            .expect("girih: this_cube: called outside a kernel")
+            .cube_dim
+            .num_elems()
     })
 }
 
@@ -65,8 +80,14 @@ fn cube_units() -> comptime_type!(u32) {
 fn plane_units() -> comptime_type!(u32) {
     intrinsic!(|_scope| {
         let properties = cubecl::frontend::comptime::device_properties();
-        let (min, max) = (properties.hardware.plane_size_min, properties.hardware.plane_size_max);
-        assert!(min == max, "girih: this_plane: the device's planes have {min} to {max} units; one size is needed");
+        let (min, max) = (
+            properties.hardware.plane_size_min,
+            properties.hardware.plane_size_max,
+        );
+        assert!(
+            min == max,
+            "girih: this_plane: the device's planes have {min} to {max} units; one size is needed"
+        );
         min
     })
 }

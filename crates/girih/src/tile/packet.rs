@@ -1,7 +1,7 @@
 //! Packets: what one unit moves in one access, a vector whose width is known when the kernel is expanded.
 
-use cubecl::ir::{dialect::vector::CompositeConstructOp, interfaces::TypedExt, types::VectorType};
 use cubecl::ir::pliron::r#type::Typed;
+use cubecl::ir::{dialect::vector::CompositeConstructOp, interfaces::TypedExt, types::VectorType};
 use cubecl::prelude::*;
 
 define_size!(pub(crate) Width);

@@ -39,7 +39,11 @@ impl<E: Scalar, S: TileShape> Clone for Tile<'_, E, S> {
 }
 impl<E: Scalar, S: TileShape> Clone for TileExpand<E, S> {
     fn clone(&self) -> Self {
-        Self { source: self.source.clone(), width: self.width, _shape: PhantomData }
+        Self {
+            source: self.source.clone(),
+            width: self.width,
+            _shape: PhantomData,
+        }
     }
 }
 impl<E: Scalar, S: TileShape> CubeType for Tile<'_, E, S> {
@@ -52,10 +56,19 @@ impl<E: Scalar, S: TileShape> TileExpand<E, S> {
         width: usize,
         source: impl Fn(&Scope, &[NativeExpand<u32>], usize) -> Packet<E> + 'static,
     ) -> Self {
-        Self { source: Rc::new(source), width, _shape: PhantomData }
+        Self {
+            source: Rc::new(source),
+            width,
+            _shape: PhantomData,
+        }
     }
 
-    pub(crate) fn packet(&self, scope: &Scope, at: &[NativeExpand<u32>], width: usize) -> Packet<E> {
+    pub(crate) fn packet(
+        &self,
+        scope: &Scope,
+        at: &[NativeExpand<u32>],
+        width: usize,
+    ) -> Packet<E> {
         (self.source)(scope, at, width)
     }
 
@@ -101,8 +114,11 @@ impl<E: Numeric, S: TileShape> Tile<'static, E, S> {
 
 /// Row-major position of the element at these coordinates.
 fn row_major(scope: &Scope, dims: &[usize], at: &[NativeExpand<u32>]) -> NativeExpand<u32> {
-    at.iter().zip(dims).fold(0u32.into(), |position: NativeExpand<u32>, (coordinate, &extent)| {
-        let scaled = position.__expand_mul_method(scope, (extent as u32).into());
-        scaled.__expand_add_method(scope, *coordinate)
-    })
+    at.iter().zip(dims).fold(
+        0u32.into(),
+        |position: NativeExpand<u32>, (coordinate, &extent)| {
+            let scaled = position.__expand_mul_method(scope, (extent as u32).into());
+            scaled.__expand_add_method(scope, *coordinate)
+        },
+    )
 }

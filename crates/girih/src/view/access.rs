@@ -13,15 +13,24 @@ use std::rc::Rc;
 const UNROLL: usize = 4;
 
 /// Gives the element that the list's entry `coordinate` points at, along an axis of that extent.
-pub(super) type IndexList = Rc<dyn Fn(&Scope, NativeExpand<u32>, NativeExpand<usize>, &Policy) -> Position>;
+pub(super) type IndexList =
+    Rc<dyn Fn(&Scope, NativeExpand<u32>, NativeExpand<usize>, &Policy) -> Position>;
 
 /// How the coordinates of a tile map to one axis of memory.
 #[derive(Clone)]
 pub(super) enum Axis {
     /// A run of elements: tile dimension `dim`, from `start` (which counts in `step`s where it is a tile number).
-    Run { dim: usize, step: usize, start: StartExpand },
+    Run {
+        dim: usize,
+        step: usize,
+        start: StartExpand,
+    },
     /// Tile dimension `dim` lists the elements.
-    List { dim: usize, list: IndexList, policy: Policy },
+    List {
+        dim: usize,
+        list: IndexList,
+        policy: Policy,
+    },
 }
 
 /// Memory with the extents and strides that a view of it needs, read once.
@@ -53,10 +62,17 @@ impl<E: Scalar> Region<E> {
             .map(|axis| match (width, axis + 1 == rank) {
                 (1, _) => memory.stride(scope, axis),
                 (_, true) => 1usize.into(),
-                (_, false) => memory.stride(scope, axis).__expand_div_method(scope, width.into()),
+                (_, false) => memory
+                    .stride(scope, axis)
+                    .__expand_div_method(scope, width.into()),
             })
             .collect();
-        Self { memory, width, extents, strides }
+        Self {
+            memory,
+            width,
+            extents,
+            strides,
+        }
     }
 
     pub(super) fn width(&self) -> usize {
@@ -92,7 +108,10 @@ impl<E: Scalar> Region<E> {
         }
         let last = elements[elements.len() - 1];
         let index = last.__expand_rem_method(scope, self.width.into());
-        join(scope, &[vector.__expand_extract_dynamic_method(scope, index)])
+        join(
+            scope,
+            &[vector.__expand_extract_dynamic_method(scope, index)],
+        )
     }
 }
 
@@ -138,9 +157,18 @@ impl Access {
     /// Where the run of the last axis starts, modulo `width`.
     fn misalignment(&self, scope: &Scope, width: usize) -> NativeExpand<usize> {
         let start = match self.axes.last() {
-            Some(Axis::Run { start: StartExpand::Unsigned(start), .. }) => *start,
-            Some(Axis::Run { start: StartExpand::Unsigned32(start), .. }) => usize::__expand_cast_from(scope, *start),
-            Some(Axis::Run { start: StartExpand::Signed(start), .. }) => usize::__expand_cast_from(scope, *start),
+            Some(Axis::Run {
+                start: StartExpand::Unsigned(start),
+                ..
+            }) => *start,
+            Some(Axis::Run {
+                start: StartExpand::Unsigned32(start),
+                ..
+            }) => usize::__expand_cast_from(scope, *start),
+            Some(Axis::Run {
+                start: StartExpand::Signed(start),
+                ..
+            }) => usize::__expand_cast_from(scope, *start),
             _ => unreachable!("only a run has an alignment that the kernel must ask"),
         };
         start.__expand_rem_method(scope, width.into())
@@ -156,7 +184,9 @@ impl Access {
         fill: Option<NativeExpand<E>>,
     ) -> Packet<E> {
         if width == 1 {
-            return self.read(scope, region, at, width, fill, |scope, elements| region.read_one(scope, elements));
+            return self.read(scope, region, at, width, fill, |scope, elements| {
+                region.read_one(scope, elements)
+            });
         }
         let lanes = |scope: &Scope| {
             let lanes: Vec<_> = (0..width)
@@ -193,7 +223,9 @@ impl Access {
         let (elements, in_range) = self.locate(scope, region, at);
         let read = |scope: &Scope| region.read_one(scope, &elements);
         let value = match in_range {
-            Some(in_range) => when(scope, in_range, read, |scope| splat(scope, E::__expand_from_int(scope, 0i64.into()), 1)),
+            Some(in_range) => when(scope, in_range, read, |scope| {
+                splat(scope, E::__expand_from_int(scope, 0i64.into()), 1)
+            }),
             None => read(scope),
         };
         (value, in_range)
@@ -210,9 +242,12 @@ impl Access {
     ) -> Packet<E> {
         let (elements, in_range) = self.locate(scope, region, at);
         match (fill, in_range) {
-            (Some(fill), Some(in_range)) => {
-                when(scope, in_range, |scope| read(scope, &elements), |scope| splat(scope, fill, width))
-            }
+            (Some(fill), Some(in_range)) => when(
+                scope,
+                in_range,
+                |scope| read(scope, &elements),
+                |scope| splat(scope, fill, width),
+            ),
             _ => read(scope, &elements),
         }
     }
@@ -232,7 +267,14 @@ impl Access {
         if region.width == 1 && width > 1 {
             for index in 0..width {
                 let one = join(scope, &[lane(scope, value, index)]);
-                self.commit(scope, region, &shifted(scope, at, index), one, masked, write);
+                self.commit(
+                    scope,
+                    region,
+                    &shifted(scope, at, index),
+                    one,
+                    masked,
+                    write,
+                );
             }
             return;
         }
@@ -248,13 +290,20 @@ impl Access {
     /// The width at which to store a tile of these extents, whose packets come most cheaply at width `tile`.
     ///
     /// Vectors are written whole, since two units may not write lanes of one: a tile that cannot is refused.
-    pub(super) fn store_width<E: Scalar>(&self, call: &str, region: &Region<E>, dims: &[usize], tile: usize) -> usize {
+    pub(super) fn store_width<E: Scalar>(
+        &self,
+        call: &str,
+        region: &Region<E>,
+        dims: &[usize],
+        tile: usize,
+    ) -> usize {
         let last = dims[dims.len() - 1];
         if region.width == 1 {
             return if last.is_multiple_of(tile) { tile } else { 1 };
         }
         assert!(
-            self.whole_vectors(region.width, dims.len()) == Some(true) && last.is_multiple_of(region.width),
+            self.whole_vectors(region.width, dims.len()) == Some(true)
+                && last.is_multiple_of(region.width),
             "girih: {call}: a tile of extents {dims:?} stored to vectors of {} elements; the last axis must be a run \
              of the tile's last dimension, of whole vectors from a start that is known to be a multiple of them \
              (a constant, or `chunk(i)`), or the tensor one of scalars",
@@ -318,7 +367,12 @@ pub(super) fn spread<E: Scalar>(
 }
 
 /// Coordinates of the first element of packet `packet`, in row-major order.
-fn coordinates(scope: &Scope, packet: NativeExpand<u32>, dims: &[usize], width: usize) -> Vec<NativeExpand<u32>> {
+fn coordinates(
+    scope: &Scope,
+    packet: NativeExpand<u32>,
+    dims: &[usize],
+    width: usize,
+) -> Vec<NativeExpand<u32>> {
     let element = match width {
         1 => packet,
         _ => packet.__expand_mul_method(scope, (width as u32).into()),

@@ -36,7 +36,9 @@ pub struct AtomicGatherScatterViewExpand<E: Numeric, S: TileShape, const DIM: us
     dims: Vec<usize>,
     _shape: PhantomData<S>,
 }
-impl<E: Numeric, S: TileShape, const DIM: usize> CubeType for AtomicGatherScatterView<'_, E, S, DIM> {
+impl<E: Numeric, S: TileShape, const DIM: usize> CubeType
+    for AtomicGatherScatterView<'_, E, S, DIM>
+{
     type ExpandType = AtomicGatherScatterViewExpand<E, S, DIM>;
 }
 comptime_handle!([E: Numeric, S: TileShape, const DIM: usize] AtomicGatherScatterViewExpand<E, S, DIM>);
@@ -62,15 +64,29 @@ impl<'a, E: Numeric, S: TileShape, const DIM: usize> AtomicGatherScatterView<'a,
     }
     /// Adds the elements of the tile that are in range to memory, and gives the tile back.
     #[allow(unused_variables)]
-    pub fn add_masked<'t>(&self, group: &Group, tile: Tile<'t, E, S>, index: impl IndexPack<S, DIM>) -> Tile<'t, E, S> {
+    pub fn add_masked<'t>(
+        &self,
+        group: &Group,
+        tile: Tile<'t, E, S>,
+        index: impl IndexPack<S, DIM>,
+    ) -> Tile<'t, E, S> {
         cubecl::unexpanded!()
     }
 
     /// Expansion of [`of`](Self::of).
-    pub fn __expand_of(scope: &Scope, memory: AtomicSpanExpand<E>) -> AtomicGatherScatterViewExpand<E, S, DIM> {
+    pub fn __expand_of(
+        scope: &Scope,
+        memory: AtomicSpanExpand<E>,
+    ) -> AtomicGatherScatterViewExpand<E, S, DIM> {
         let region = Region::new(scope, memory.memory.clone(), S::RANK);
         let dims = S::__expand_dims(scope);
-        AtomicGatherScatterViewExpand { memory, region, policy: Policy::default(), dims, _shape: PhantomData }
+        AtomicGatherScatterViewExpand {
+            memory,
+            region,
+            policy: Policy::default(),
+            dims,
+            _shape: PhantomData,
+        }
     }
 }
 
@@ -82,12 +98,18 @@ impl<E: Numeric, S: TileShape, const DIM: usize> AtomicGatherScatterViewExpand<E
             "girih: AtomicGatherScatterView::bounds: Bounds::Report; call `report(reporter)`, which says where to keep \
              the offence"
         );
-        self.policy = Policy { bounds, reporter: None };
+        self.policy = Policy {
+            bounds,
+            reporter: None,
+        };
         self
     }
     /// Expansion of `report`.
     pub fn __expand_report_method(mut self, _scope: &Scope, reporter: ReporterExpand) -> Self {
-        self.policy = Policy { bounds: Bounds::Report, reporter: Some(reporter) };
+        self.policy = Policy {
+            bounds: Bounds::Report,
+            reporter: Some(reporter),
+        };
         self
     }
     /// Expansion of [`AtomicGatherScatterView::add_masked`].
@@ -99,7 +121,12 @@ impl<E: Numeric, S: TileShape, const DIM: usize> AtomicGatherScatterViewExpand<E
         index: ChunkIndexExpand<S, DIM>,
     ) -> TileExpand<E, S> {
         let access = index.access(&self.dims, &self.policy);
-        let width = access.store_width("AtomicGatherScatterView::add", &self.region, &self.dims, tile.width());
+        let width = access.store_width(
+            "AtomicGatherScatterView::add",
+            &self.region,
+            &self.dims,
+            tile.width(),
+        );
         spread(
             scope,
             group,
@@ -107,9 +134,16 @@ impl<E: Numeric, S: TileShape, const DIM: usize> AtomicGatherScatterViewExpand<E
             width,
             &|scope, at| tile.packet(scope, at, width),
             &|scope, at, value| {
-                access.commit(scope, &self.region, at, value, true, &|scope, offset, value| {
-                    (self.memory.add)(scope, offset, value);
-                });
+                access.commit(
+                    scope,
+                    &self.region,
+                    at,
+                    value,
+                    true,
+                    &|scope, offset, value| {
+                        (self.memory.add)(scope, offset, value);
+                    },
+                );
             },
         );
         tile
@@ -125,17 +159,24 @@ pub struct AtomicSpanExpand<E: Numeric> {
     add: Add<E>,
 }
 
-impl<E: Numeric, T: CubePrimitive<Scalar = E>> From<&TensorExpand<Atomic<T>>> for AtomicSpanExpand<E> {
+impl<E: Numeric, T: CubePrimitive<Scalar = E>> From<&TensorExpand<Atomic<T>>>
+    for AtomicSpanExpand<E>
+{
     fn from(tensor: &TensorExpand<Atomic<T>>) -> Self {
         let tensor = tensor.clone_unchecked();
-        let extents = Extents { tensor: tensor.clone_unchecked() };
+        let extents = Extents {
+            tensor: tensor.clone_unchecked(),
+        };
         let add: Add<E> = Rc::new(move |scope, offset, value| {
             let slice: &SliceExpand<Atomic<T>> = &tensor;
             let cell = slice.__expand_index_method(scope, offset);
             let value: NativeExpand<T> = value.read_value(scope).into();
             cell.__expand_fetch_add_method(scope, value);
         });
-        Self { memory: Rc::new(extents), add }
+        Self {
+            memory: Rc::new(extents),
+            add,
+        }
     }
 }
 

@@ -37,13 +37,24 @@ pub struct Offence {
 
 /// Where in range an index points, and whether it is (`true` under [`Bounds::Assume`]).
 #[cube]
-pub(super) fn resolve<I: Int>(index: I, extent: usize, #[comptime] bounds: Bounds) -> (usize, bool) {
+pub(super) fn resolve<I: Int>(
+    index: I,
+    extent: usize,
+    #[comptime] bounds: Bounds,
+) -> (usize, bool) {
     let zero = I::from_int(0);
     match comptime!(bounds) {
         Bounds::Assume => (usize::cast_from(index), true.runtime()),
-        Bounds::Mask | Bounds::Report => (usize::cast_from(index), index >= zero && below::<I>(index, extent)),
+        Bounds::Mask | Bounds::Report => (
+            usize::cast_from(index),
+            index >= zero && below::<I>(index, extent),
+        ),
         Bounds::Clamp => {
-            let inside = select(below::<I>(index, extent), usize::cast_from(index), extent - 1);
+            let inside = select(
+                below::<I>(index, extent),
+                usize::cast_from(index),
+                extent - 1,
+            );
             (select(index < zero, 0usize, inside), extent > 0)
         }
         Bounds::Wrap => {
@@ -102,7 +113,10 @@ impl<'a> Reporter<'a> {
         record: &NativeExpand<[Atomic<u32>]>,
         first: NativeExpand<u32>,
     ) -> ReporterExpand {
-        ReporterExpand { record: Rc::new(record.clone_unchecked()), first }
+        ReporterExpand {
+            record: Rc::new(record.clone_unchecked()),
+            first,
+        }
     }
 }
 
@@ -126,6 +140,9 @@ comptime_handle!([] Policy);
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { bounds: Bounds::Mask, reporter: None }
+        Self {
+            bounds: Bounds::Mask,
+            reporter: None,
+        }
     }
 }

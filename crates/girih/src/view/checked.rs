@@ -22,7 +22,10 @@ pub struct Checked<T> {
 impl<T> Checked<T> {
     /// A value that has nothing to report.
     pub fn sure(value: T) -> Self {
-        Self { value, report: None }
+        Self {
+            value,
+            report: None,
+        }
     }
 
     /// A value with a report.
@@ -47,7 +50,10 @@ impl<T> Checked<T> {
 
     /// Another value with the same report.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Checked<U> {
-        Checked { value: f(self.value), report: self.report }
+        Checked {
+            value: f(self.value),
+            report: self.report,
+        }
     }
 
     /// Waits for the device and gives the value, or the first index that was out of range.
@@ -80,7 +86,10 @@ pub struct Report {
 
 impl core::fmt::Debug for Report {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Report").field("axis", &self.axis).field("extent", &self.extent).finish_non_exhaustive()
+        f.debug_struct("Report")
+            .field("axis", &self.axis)
+            .field("extent", &self.extent)
+            .finish_non_exhaustive()
     }
 }
 
@@ -94,8 +103,18 @@ impl Report {
     ///
     /// [`Error::Device`] where the device cannot keep the smallest position, [`Error::Size`] where the list is longer
     /// than a position can say.
-    pub fn new(call: &'static str, device: &Device, list: &TensorHandle, axis: usize, extent: usize) -> Result<Self> {
-        device.require(device.reports(), call, "atomic minimum of u32, to report the first index out of range")?;
+    pub fn new(
+        call: &'static str,
+        device: &Device,
+        list: &TensorHandle,
+        axis: usize,
+        extent: usize,
+    ) -> Result<Self> {
+        device.require(
+            device.reports(),
+            call,
+            "atomic minimum of u32, to report the first index out of range",
+        )?;
         let entries: usize = list.shape().iter().product();
         if entries >= NONE as usize {
             return Err(Error::Size {
@@ -107,7 +126,13 @@ impl Report {
         }
         let client = device.client().clone();
         let record = client.create_from_slice(&NONE.to_ne_bytes());
-        Ok(Self { client, record, list: list.clone(), axis, extent })
+        Ok(Self {
+            client,
+            record,
+            list: list.clone(),
+            axis,
+            extent,
+        })
     }
 
     /// The record of a list whose first index is known to be out of range.
@@ -139,7 +164,12 @@ impl Report {
             return Ok(None);
         }
         let index = self.index(position as usize)?;
-        Ok(Some(Offence { position: position.into(), index, axis: self.axis, extent: self.extent }))
+        Ok(Some(Offence {
+            position: position.into(),
+            index,
+            axis: self.axis,
+            extent: self.extent,
+        }))
     }
 
     /// The entry of the list at that position.

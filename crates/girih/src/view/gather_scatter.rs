@@ -127,7 +127,12 @@ impl<'a, E: Scalar, S: TileShape, const DIM: usize> GatherScatterView<'a, E, S, 
     pub fn __expand_of(scope: &Scope, source: SpanExpand<E>) -> GatherScatterViewExpand<E, S, DIM> {
         let region = Region::new(scope, source.0, S::RANK);
         let dims = S::__expand_dims(scope);
-        GatherScatterViewExpand { region, policy: Policy::default(), dims, _shape: PhantomData }
+        GatherScatterViewExpand {
+            region,
+            policy: Policy::default(),
+            dims,
+            _shape: PhantomData,
+        }
     }
 }
 
@@ -143,7 +148,10 @@ impl<E: Scalar, S: TileShape, const DIM: usize> GatherScatterViewExpand<E, S, DI
         _group: &GroupExpand,
         index: ChunkIndexExpand<S, DIM>,
     ) -> TileExpand<E, S> {
-        let promise = Policy { bounds: Bounds::Assume, reporter: None };
+        let promise = Policy {
+            bounds: Bounds::Assume,
+            reporter: None,
+        };
         self.tile(index, &promise, None)
     }
     /// Expansion of [`GatherScatterView::load_masked`].
@@ -165,7 +173,9 @@ impl<E: Scalar, S: TileShape, const DIM: usize> GatherScatterViewExpand<E, S, DI
     ) -> TileExpand<E, S> {
         let access = index.access(&self.dims, policy);
         let region = self.region.clone();
-        TileExpand::new(region.width(), move |scope, at, width| access.fetch(scope, &region, at, width, fill))
+        TileExpand::new(region.width(), move |scope, at, width| {
+            access.fetch(scope, &region, at, width, fill)
+        })
     }
 }
 
@@ -185,7 +195,12 @@ impl<'a, E: Scalar, S: TileShape, const DIM: usize> GatherScatterViewMut<'a, E, 
     /// Stores the tile at these indices and gives it back. All of it is promised to be in range; an element that is
     /// not is undefined behaviour.
     #[allow(unused_variables)]
-    pub fn store<'t>(&mut self, group: &Group, tile: Tile<'t, E, S>, index: impl IndexPack<S, DIM>) -> Tile<'t, E, S> {
+    pub fn store<'t>(
+        &mut self,
+        group: &Group,
+        tile: Tile<'t, E, S>,
+        index: impl IndexPack<S, DIM>,
+    ) -> Tile<'t, E, S> {
         cubecl::unexpanded!()
     }
     /// Stores the elements of the tile that are in range, and gives it back.
@@ -200,10 +215,18 @@ impl<'a, E: Scalar, S: TileShape, const DIM: usize> GatherScatterViewMut<'a, E, 
     }
 
     /// Expansion of [`of`](Self::of).
-    pub fn __expand_of(scope: &Scope, source: SpanMutExpand<E>) -> GatherScatterViewMutExpand<E, S, DIM> {
+    pub fn __expand_of(
+        scope: &Scope,
+        source: SpanMutExpand<E>,
+    ) -> GatherScatterViewMutExpand<E, S, DIM> {
         let region = Region::new(scope, source.0, S::RANK);
         let dims = S::__expand_dims(scope);
-        GatherScatterViewMutExpand { region, policy: Policy::default(), dims, _shape: PhantomData }
+        GatherScatterViewMutExpand {
+            region,
+            policy: Policy::default(),
+            dims,
+            _shape: PhantomData,
+        }
     }
 }
 
@@ -220,7 +243,10 @@ impl<E: Scalar, S: TileShape, const DIM: usize> GatherScatterViewMutExpand<E, S,
         tile: TileExpand<E, S>,
         index: ChunkIndexExpand<S, DIM>,
     ) -> TileExpand<E, S> {
-        let promise = Policy { bounds: Bounds::Assume, reporter: None };
+        let promise = Policy {
+            bounds: Bounds::Assume,
+            reporter: None,
+        };
         self.scatter(scope, group, tile, index, &promise, false)
     }
     /// Expansion of [`GatherScatterViewMut::store_masked`].
@@ -244,7 +270,12 @@ impl<E: Scalar, S: TileShape, const DIM: usize> GatherScatterViewMutExpand<E, S,
         masked: bool,
     ) -> TileExpand<E, S> {
         let access = index.access(&self.dims, policy);
-        let width = access.store_width("GatherScatterViewMut::store", &self.region, &self.dims, tile.width());
+        let width = access.store_width(
+            "GatherScatterViewMut::store",
+            &self.region,
+            &self.dims,
+            tile.width(),
+        );
         let memory = self.region.memory();
         spread(
             scope,
@@ -253,9 +284,16 @@ impl<E: Scalar, S: TileShape, const DIM: usize> GatherScatterViewMutExpand<E, S,
             width,
             &|scope, at| tile.packet(scope, at, width),
             &|scope, at, value| {
-                access.commit(scope, &self.region, at, value, masked, &|scope, offset, value| {
-                    memory.write(scope, offset, value);
-                });
+                access.commit(
+                    scope,
+                    &self.region,
+                    at,
+                    value,
+                    masked,
+                    &|scope, offset, value| {
+                        memory.write(scope, offset, value);
+                    },
+                );
             },
         );
         tile

@@ -40,17 +40,22 @@ type Entry<I> = (NativeExpand<I>, Option<NativeExpand<bool>>);
 
 impl List {
     fn new<I: Int>(entry: impl Fn(&Scope, NativeExpand<u32>) -> Entry<I> + 'static) -> Self {
-        Self(Rc::new(move |scope, coordinate, extent, policy: &Policy| {
-            let (index, present) = entry(scope, coordinate);
-            let (element, valid) = resolve::expand::<I>(scope, index, extent, policy.bounds);
-            if let Some(reporter) = &policy.reporter {
-                let bad = valid.__expand_not_method(scope);
-                let bad = present.map_or(bad, |present| and(scope, present, bad));
-                branch::if_expand(scope, bad, |scope| reporter.offend(scope, coordinate));
-            }
-            let in_range = present.map_or(valid, |present| and(scope, present, valid));
-            Position { element, in_range: Some(in_range) }
-        }))
+        Self(Rc::new(
+            move |scope, coordinate, extent, policy: &Policy| {
+                let (index, present) = entry(scope, coordinate);
+                let (element, valid) = resolve::expand::<I>(scope, index, extent, policy.bounds);
+                if let Some(reporter) = &policy.reporter {
+                    let bad = valid.__expand_not_method(scope);
+                    let bad = present.map_or(bad, |present| and(scope, present, bad));
+                    branch::if_expand(scope, bad, |scope| reporter.offend(scope, coordinate));
+                }
+                let in_range = present.map_or(valid, |present| and(scope, present, valid));
+                Position {
+                    element,
+                    in_range: Some(in_range),
+                }
+            },
+        ))
     }
 }
 
@@ -81,7 +86,11 @@ comptime_handle!([I: Int, S: TileShape] IndicesExpand<I, S>);
 
 impl<I: Int, S: TileShape> IndicesExpand<I, S> {
     pub(super) fn new(region: Region<I>, access: Access) -> Self {
-        Self { region, access, _shape: PhantomData }
+        Self {
+            region,
+            access,
+            _shape: PhantomData,
+        }
     }
 }
 
@@ -101,7 +110,12 @@ impl<I: Int, N: Size> ListOfExpand<N> for &TileExpand<I, (N,)> {
     fn into_list(self) -> List {
         let tile = self.clone();
         List::new::<I>(move |scope, coordinate| {
-            (tile.packet(scope, &[coordinate], 1).read_value(scope).into(), None)
+            (
+                tile.packet(scope, &[coordinate], 1)
+                    .read_value(scope)
+                    .into(),
+                None,
+            )
         })
     }
 }
@@ -110,7 +124,12 @@ impl<I: Int, N: Size> ListOfExpand<N> for &SliceExpand<I> {
         let slice = self.clone_unchecked();
         List::new::<I>(move |scope, coordinate| {
             let at = usize::__expand_cast_from(scope, coordinate);
-            (slice.__expand_index_method(scope, at).__expand_deref_method(scope), None)
+            (
+                slice
+                    .__expand_index_method(scope, at)
+                    .__expand_deref_method(scope),
+                None,
+            )
         })
     }
 }
@@ -157,12 +176,21 @@ impl<S: TileShape, const DIM: usize> ChunkIndexExpand<S, DIM> {
         let mut starts = self.starts.iter();
         let axes = dims.iter().enumerate().map(|(dim, &step)| {
             if dim == DIM {
-                return Axis::List { dim, list: self.list.0.clone(), policy: policy.clone() };
+                return Axis::List {
+                    dim,
+                    list: self.list.0.clone(),
+                    policy: policy.clone(),
+                };
             }
-            let start = starts.next().expect("a start per dimension that is not gathered").clone();
+            let start = starts
+                .next()
+                .expect("a start per dimension that is not gathered")
+                .clone();
             Axis::Run { dim, step, start }
         });
-        Access { axes: axes.collect() }
+        Access {
+            axes: axes.collect(),
+        }
     }
 }
 

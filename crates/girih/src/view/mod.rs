@@ -24,10 +24,13 @@ pub use checked::{Checked, Report};
 pub use gather_scatter::{
     GatherScatterView, GatherScatterViewExpand, GatherScatterViewMut, GatherScatterViewMutExpand,
 };
-pub use index::{ChunkIndex, ChunkIndexExpand, GatherDim, IndexPack, Indices, IndicesExpand, ListOf};
+pub use index::{
+    ChunkIndex, ChunkIndexExpand, GatherDim, IndexPack, Indices, IndicesExpand, ListOf,
+};
 pub use padding::{NaN, NegInf, NegZero, Pad, PadValue, Padding, PosInf, Zero};
 pub use partition::{
-    Dims, TileIndex, TileIndexExpand, TileIndexPack, TileNumber, TileView, TileViewExpand, TileViewMut, TileViewMutExpand,
+    Dims, TileIndex, TileIndexExpand, TileIndexPack, TileNumber, TileView, TileViewExpand,
+    TileViewMut, TileViewMutExpand,
 };
 pub use span::{Span, SpanExpand, SpanMut, SpanMutExpand, SpanSource, SpanSourceMut};
 pub use start::{Chunk, ChunkExpand, Start, StartExpand, chunk};

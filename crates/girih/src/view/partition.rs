@@ -57,7 +57,10 @@ impl From<Vec<usize>> for Dims {
 pub trait TileIndexPack<S: TileShape> {}
 
 /// A number along one dimension of a partition.
-#[diagnostic::on_unimplemented(message = "`{Self}` does not number tiles", note = "tiles are numbered by `u32` or `usize`")]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not number tiles",
+    note = "tiles are numbered by `u32` or `usize`"
+)]
 pub trait TileNumber {}
 impl TileNumber for u32 {}
 impl TileNumber for usize {}
@@ -121,7 +124,11 @@ struct Partition {
 
 impl Partition {
     fn new(dims: Vec<usize>) -> Self {
-        Self { order: (0..dims.len()).collect(), step: dims.clone(), dims }
+        Self {
+            order: (0..dims.len()).collect(),
+            step: dims.clone(),
+            dims,
+        }
     }
 
     fn ordered(mut self, call: &str, Dims(order): Dims) -> Self {
@@ -152,9 +159,15 @@ impl Partition {
         axes.sort_unstable_by_key(|&dim| self.order[dim]);
         let axes = axes.into_iter().map(|dim| {
             let start = index.starts[dim].clone().tile(scope);
-            Axis::Run { dim, step: self.step[dim], start }
+            Axis::Run {
+                dim,
+                step: self.step[dim],
+                start,
+            }
         });
-        Access { axes: axes.collect() }
+        Access {
+            axes: axes.collect(),
+        }
     }
 }
 
@@ -225,14 +238,23 @@ impl<'a, E: Scalar, S: TileShape> TileView<'a, E, S> {
     }
     /// The tile of that number, `padding` where an element is out of range.
     #[allow(unused_variables)]
-    pub fn load_masked(&self, group: &Group, padding: impl Padding<E>, index: impl TileIndexPack<S>) -> Tile<'a, E, S> {
+    pub fn load_masked(
+        &self,
+        group: &Group,
+        padding: impl Padding<E>,
+        index: impl TileIndexPack<S>,
+    ) -> Tile<'a, E, S> {
         cubecl::unexpanded!()
     }
 
     /// Expansion of [`of`](Self::of).
     pub fn __expand_of(scope: &Scope, source: SpanExpand<E>) -> TileViewExpand<E, S> {
         let region = Region::new(scope, source.0, S::RANK);
-        TileViewExpand { region, partition: Partition::new(S::__expand_dims(scope)), _shape: PhantomData }
+        TileViewExpand {
+            region,
+            partition: Partition::new(S::__expand_dims(scope)),
+            _shape: PhantomData,
+        }
     }
 }
 
@@ -261,10 +283,17 @@ impl<E: Scalar, S: TileShape> TileViewExpand<E, S> {
         self.tile(scope, index, Some(padding.value(scope)))
     }
 
-    fn tile(&self, scope: &Scope, index: TileIndexExpand<S>, fill: Option<NativeExpand<E>>) -> TileExpand<E, S> {
+    fn tile(
+        &self,
+        scope: &Scope,
+        index: TileIndexExpand<S>,
+        fill: Option<NativeExpand<E>>,
+    ) -> TileExpand<E, S> {
         let access = self.partition.access(scope, index);
         let region = self.region.clone();
-        TileExpand::new(region.width(), move |scope, at, width| access.fetch(scope, &region, at, width, fill))
+        TileExpand::new(region.width(), move |scope, at, width| {
+            access.fetch(scope, &region, at, width, fill)
+        })
     }
 }
 
@@ -278,7 +307,11 @@ impl<'a, I: Int, S: TileShape> TileView<'a, I, S> {
 }
 impl<I: Int, S: TileShape> TileViewExpand<I, S> {
     /// Expansion of [`TileView::indices`].
-    pub fn __expand_indices_method(&self, scope: &Scope, index: TileIndexExpand<S>) -> IndicesExpand<I, S> {
+    pub fn __expand_indices_method(
+        &self,
+        scope: &Scope,
+        index: TileIndexExpand<S>,
+    ) -> IndicesExpand<I, S> {
         IndicesExpand::new(self.region.clone(), self.partition.access(scope, index))
     }
 }
@@ -296,7 +329,12 @@ impl<'a, E: Scalar, S: TileShape> TileViewMut<'a, E, S> {
     /// Stores the tile of that number and gives it back. All of it is promised to be in range; an element that is not
     /// is undefined behaviour.
     #[allow(unused_variables)]
-    pub fn store<'t>(&mut self, group: &Group, tile: Tile<'t, E, S>, index: impl TileIndexPack<S>) -> Tile<'t, E, S> {
+    pub fn store<'t>(
+        &mut self,
+        group: &Group,
+        tile: Tile<'t, E, S>,
+        index: impl TileIndexPack<S>,
+    ) -> Tile<'t, E, S> {
         cubecl::unexpanded!()
     }
     /// Stores the elements of the tile that are in range, and gives it back.
@@ -313,7 +351,11 @@ impl<'a, E: Scalar, S: TileShape> TileViewMut<'a, E, S> {
     /// Expansion of [`of`](Self::of).
     pub fn __expand_of(scope: &Scope, source: SpanMutExpand<E>) -> TileViewMutExpand<E, S> {
         let region = Region::new(scope, source.0, S::RANK);
-        TileViewMutExpand { region, partition: Partition::new(S::__expand_dims(scope)), _shape: PhantomData }
+        TileViewMutExpand {
+            region,
+            partition: Partition::new(S::__expand_dims(scope)),
+            _shape: PhantomData,
+        }
     }
 }
 
@@ -362,9 +404,16 @@ impl<E: Scalar, S: TileShape> TileViewMutExpand<E, S> {
             width,
             &|scope, at| tile.packet(scope, at, width),
             &|scope, at, value| {
-                access.commit(scope, &self.region, at, value, masked, &|scope, offset, value| {
-                    memory.write(scope, offset, value);
-                });
+                access.commit(
+                    scope,
+                    &self.region,
+                    at,
+                    value,
+                    masked,
+                    &|scope, offset, value| {
+                        memory.write(scope, offset, value);
+                    },
+                );
             },
         );
         tile

@@ -136,7 +136,9 @@ fn read_slice<T: CubePrimitive>(
     slice: &SliceExpand<T>,
     offset: NativeExpand<usize>,
 ) -> NativeExpand<Vector<T::Scalar, Width>> {
-    let value = slice.__expand_index_method(scope, offset).__expand_deref_method(scope);
+    let value = slice
+        .__expand_index_method(scope, offset)
+        .__expand_deref_method(scope);
     value.read_value(scope).into()
 }
 
@@ -148,5 +150,7 @@ fn write_slice<T: CubePrimitive>(
 ) {
     let mut slice = slice.clone_unchecked();
     let value: NativeExpand<T> = value.read_value(scope).into();
-    slice.__expand_index_mut_method(scope, offset).__expand_assign_method(scope, value);
+    slice
+        .__expand_index_mut_method(scope, offset)
+        .__expand_assign_method(scope, value);
 }

@@ -103,7 +103,8 @@ impl StartExpand {
         match self {
             Self::Signed(start) => match start.constant() {
                 Some(known) if known.as_i64() >= 0 => {
-                    Self::Unsigned((known.as_i64() as usize).into()).position(scope, step, coordinate, extent)
+                    Self::Unsigned((known.as_i64() as usize).into())
+                        .position(scope, step, coordinate, extent)
                 }
                 _ => signed(scope, *start, coordinate, extent),
             },
@@ -119,7 +120,10 @@ impl StartExpand {
                     let no_wrap = start.__expand_lt_method(scope, &extent);
                     in_range = and(scope, in_range, no_wrap);
                 }
-                Position { element, in_range: Some(in_range) }
+                Position {
+                    element,
+                    in_range: Some(in_range),
+                }
             }
             Self::Tile(index) => {
                 let first = index.__expand_mul_method(scope, step.into());
@@ -128,7 +132,10 @@ impl StartExpand {
                 let tiles = extent.__expand_div_method(scope, step.into());
                 let no_wrap = index.__expand_le_method(scope, &tiles);
                 let in_range = and(scope, in_range, no_wrap);
-                Position { element, in_range: Some(in_range) }
+                Position {
+                    element,
+                    in_range: Some(in_range),
+                }
             }
         }
     }
@@ -165,14 +172,25 @@ fn signed(
     let element = usize::__expand_cast_from(scope, sum);
     let not_below = sum.__expand_ge_method(scope, &0i32.into());
     let below_end = element.__expand_lt_method(scope, &extent);
-    Position { element, in_range: Some(and(scope, not_below, below_end)) }
+    Position {
+        element,
+        in_range: Some(and(scope, not_below, below_end)),
+    }
 }
 
-fn add(scope: &Scope, start: NativeExpand<usize>, coordinate: NativeExpand<u32>) -> NativeExpand<usize> {
+fn add(
+    scope: &Scope,
+    start: NativeExpand<usize>,
+    coordinate: NativeExpand<u32>,
+) -> NativeExpand<usize> {
     let coordinate = usize::__expand_cast_from(scope, coordinate);
     start.__expand_add_method(scope, coordinate)
 }
 
-pub(super) fn and(scope: &Scope, a: NativeExpand<bool>, b: NativeExpand<bool>) -> NativeExpand<bool> {
+pub(super) fn and(
+    scope: &Scope,
+    a: NativeExpand<bool>,
+    b: NativeExpand<bool>,
+) -> NativeExpand<bool> {
     a.__expand_and_method(scope, b)
 }
