@@ -19,7 +19,7 @@ const POISON: u8 = 0x7f;
 /// The value that an element of poisoned memory has.
 pub fn poison<T: CubeElement>() -> T {
     let bytes = [u64::from_ne_bytes([POISON; 8]); 2];
-    T::from_bytes(&u64::as_bytes(&bytes)[..size_of::<T>()])[0].clone()
+    T::from_bytes(&u64::as_bytes(&bytes)[..size_of::<T>()])[0]
 }
 
 /// Elements on a device, between two guard rows.
@@ -194,7 +194,7 @@ impl Rt {
         );
         let mut storage = vec![poison::<T>(); storage_len(shape, strides)];
         for (value, position) in values.iter().zip(positions) {
-            storage[position] = value.clone();
+            storage[position] = *value;
         }
         self.put(&storage).tensor(shape, strides)
     }
@@ -257,7 +257,7 @@ impl Rt {
                 });
             }
         }
-        Ok(positions.into_iter().map(|p| storage[p].clone()).collect())
+        Ok(positions.into_iter().map(|p| storage[p]).collect())
     }
 }
 

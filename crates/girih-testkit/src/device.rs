@@ -195,9 +195,19 @@ impl Rt {
     }
 
     /// Enough cubes of [`cube_dim`](Self::cube_dim) along x for one unit to each of `items`, and one cube for none.
+    ///
+    /// # Panics
+    /// If that is more than the device launches along x, which is at least 65,535 cubes.
     pub fn cubes_for(&self, items: usize) -> CubeCount {
         let cubes = items.div_ceil(self.units as usize).max(1);
-        CubeCount::new_1d(u32::try_from(cubes).expect("fewer than 2^32 cubes"))
+        let most = self.client.properties().hardware.max_cube_count.0;
+        match u32::try_from(cubes) {
+            Ok(cubes) if cubes <= most => CubeCount::new_1d(cubes),
+            _ => panic!(
+                "{items} items take {cubes} cubes; {} launches {most}",
+                self.name()
+            ),
+        }
     }
 }
 

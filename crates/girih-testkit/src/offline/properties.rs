@@ -103,7 +103,7 @@ fn describe_hopper() -> DeviceProperties {
         TimingMethod::Device,
         DeviceIdentity {
             name: "NVIDIA H200, offline".into(),
-            fingerprint: format!("ptx_sm{ARCHITECTURE}").into(),
+            fingerprint: format!("ptx_sm{ARCHITECTURE}"),
             physical: None,
         },
     );

@@ -53,7 +53,7 @@ pub(super) fn answer(vector: &ViewVector, rt: &Rt) -> Option<Result<Vec<f32>, Er
 }
 
 macro_rules! gathers {
-    ($($load:ident $store:ident $rank:literal $dim:literal ($($extent:ident),*) $listed:ident:
+    ($($load:ident $store:ident $dim:literal ($($extent:ident),*) $listed:ident:
         |$start:ident, $list:ident| $index:tt, $origin:tt;)*) => {
         $(
             #[cube(launch_unchecked)]
@@ -139,16 +139,16 @@ macro_rules! gathers {
     };
 }
 gathers! {
-    load_1_0 store_1_0 1 0 (A) A: |_start, list| (&list,), (0u32,);
-    load_2_0 store_2_0 2 0 (A, B) A: |start, list| (&list, start[1]), (0u32, 0u32);
-    load_2_1 store_2_1 2 1 (A, B) B: |start, list| (start[0], &list), (0u32, 0u32);
-    load_3_0 store_3_0 3 0 (A, B, C) A: |start, list| (&list, start[1], start[2]), (0u32, 0u32, 0u32);
-    load_3_1 store_3_1 3 1 (A, B, C) B: |start, list| (start[0], &list, start[2]), (0u32, 0u32, 0u32);
-    load_3_2 store_3_2 3 2 (A, B, C) C: |start, list| (start[0], start[1], &list), (0u32, 0u32, 0u32);
-    load_4_0 store_4_0 4 0 (A, B, C, D) A: |start, list| (&list, start[1], start[2], start[3]), (0u32, 0u32, 0u32, 0u32);
-    load_4_1 store_4_1 4 1 (A, B, C, D) B: |start, list| (start[0], &list, start[2], start[3]), (0u32, 0u32, 0u32, 0u32);
-    load_4_2 store_4_2 4 2 (A, B, C, D) C: |start, list| (start[0], start[1], &list, start[3]), (0u32, 0u32, 0u32, 0u32);
-    load_4_3 store_4_3 4 3 (A, B, C, D) D: |start, list| (start[0], start[1], start[2], &list), (0u32, 0u32, 0u32, 0u32);
+    load_1_0 store_1_0 0 (A) A: |_start, list| (&list,), (0u32,);
+    load_2_0 store_2_0 0 (A, B) A: |start, list| (&list, start[1]), (0u32, 0u32);
+    load_2_1 store_2_1 1 (A, B) B: |start, list| (start[0], &list), (0u32, 0u32);
+    load_3_0 store_3_0 0 (A, B, C) A: |start, list| (&list, start[1], start[2]), (0u32, 0u32, 0u32);
+    load_3_1 store_3_1 1 (A, B, C) B: |start, list| (start[0], &list, start[2]), (0u32, 0u32, 0u32);
+    load_3_2 store_3_2 2 (A, B, C) C: |start, list| (start[0], start[1], &list), (0u32, 0u32, 0u32);
+    load_4_0 store_4_0 0 (A, B, C, D) A: |start, list| (&list, start[1], start[2], start[3]), (0u32, 0u32, 0u32, 0u32);
+    load_4_1 store_4_1 1 (A, B, C, D) B: |start, list| (start[0], &list, start[2], start[3]), (0u32, 0u32, 0u32, 0u32);
+    load_4_2 store_4_2 2 (A, B, C, D) C: |start, list| (start[0], start[1], &list, start[3]), (0u32, 0u32, 0u32, 0u32);
+    load_4_3 store_4_3 3 (A, B, C, D) D: |start, list| (start[0], start[1], start[2], &list), (0u32, 0u32, 0u32, 0u32);
 }
 
 macro_rules! tiles {
