@@ -263,6 +263,7 @@ impl Rt {
 
 #[cfg(test)]
 mod tests {
+    use cubecl::prelude::*;
     use half::{bf16, f16};
 
     use super::*;
@@ -298,6 +299,50 @@ mod tests {
             let values: Vec<f32> = (0..6).map(|i| i as f32).collect();
             let tensor = rt.put_strided(&values, &[2, 3], &[1, 4]);
             assert_eq!(rt.read_tensor(&tensor), Ok(values));
+        }
+    }
+    #[cube(launch_unchecked)]
+    fn write_one(memory: &mut [u32], position: u32) {
+        memory[position as usize] = 1u32;
+    }
+
+    /// What a read says of a buffer of 4 elements after a kernel that is given all of its allocation wrote one.
+    fn after_write(rt: &Rt, position: usize) -> Result<Vec<u32>, Error> {
+        let buffer = rt.poisoned::<u32>(4);
+        let elements = 4 + 2 * GUARD / size_of::<u32>();
+        // SAFETY: the allocation holds the elements and both guard rows, and `position` is in it.
+        unsafe {
+            write_one::launch_unchecked(
+                &rt.client,
+                CubeCount::new_single(),
+                CubeDim::new_single(),
+                BufferArg::from_raw_parts(buffer.allocation.clone(), elements),
+                position as u32,
+            );
+        }
+        rt.read(&buffer)
+    }
+
+    #[test]
+    fn a_write_into_either_guard_row_is_an_error() {
+        let first = GUARD / size_of::<u32>();
+        for rt in Rt::present() {
+            let guard = |side, offset| {
+                Err(Error::Guard {
+                    kind: rt.kind,
+                    side,
+                    offset,
+                    bytes: 16,
+                })
+            };
+            assert_eq!(after_write(rt, first - 1), guard("before", 1));
+            assert_eq!(after_write(rt, 0), guard("before", GUARD - 3));
+            assert_eq!(
+                after_write(rt, first),
+                Ok(vec![1, poison(), poison(), poison()])
+            );
+            assert_eq!(after_write(rt, first + 4), guard("after", 1));
+            assert_eq!(after_write(rt, 2 * first + 3), guard("after", GUARD - 3));
         }
     }
 }
