@@ -1,1 +1,56 @@
-//! integration
+//! Gather and scatter as ops on Burn tensors, with gradients, under autodiff and fusion.
+//!
+//! ```
+//! use burn::tensor::{Device, Int, Tensor};
+//! use girih_burn::{Bounds, gather};
+//!
+//! # #[cfg(feature = "cpu")]
+//! fn rows(device: &Device) -> Result<(), girih_burn::Error> {
+//!     let table = Tensor::<2>::from_floats([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], device);
+//!     let index = Tensor::<1, Int>::from_ints([2, 0, 2], device);
+//!     let rows = gather(table, 0, index, Bounds::Report)?; // on the device, nothing is read back
+//!     let rows = rows.check()?; // an index out of range is an error that names it
+//!     assert_eq!(rows.to_data().to_vec::<f32>().unwrap(), [4.0, 5.0, 0.0, 1.0, 4.0, 5.0]);
+//!     Ok(())
+//! }
+//! # #[cfg(feature = "cpu")]
+//! # rows(&Device::cpu()).unwrap();
+//! ```
+//!
+//! | op | result | gradient |
+//! |---|---|---|
+//! | [`gather`] | `out[.., n, ..] = table[.., index[n], ..]` | table: [`scatter_sum`] of the result's gradient |
+//! | [`scatter`] with [`Scatter::Add`] | `target[.., index[n], ..] += updates[.., n, ..]` | target: itself; updates: [`gather`] |
+//! | [`scatter`] with [`Scatter::Set`] | `target[.., index[n], ..] = updates[.., n, ..]` | target: zero where written; updates: [`gather`] |
+//! | [`scatter_sum`] | [`scatter`] with [`Scatter::Add`] into zeros | updates: [`gather`] |
+//!
+//! The `..` stand for the other axes, which keep their extents; the index is a tensor of rank 1 of any
+//! integer type. Tensors of integers go through the same ops, without gradients. [`IndexOps`] has the
+//! ops as methods. What an index out of range means is the caller's choice of [`Bounds`]: it never
+//! touches memory outside the tensor, except under `Assume`, which is a promise. The gradient treats an
+//! index as the op did: what was masked passes no gradient, what was clamped or wrapped passes it to
+//! the row that was used.
+//!
+//! Everything that can be known before launch is an [`Error`] from the call: a wrong axis or shape,
+//! tensors on two devices, a type that the device does not have.
+#![deny(missing_docs)]
+
+mod autodiff;
+mod backend;
+mod checked;
+mod cube;
+mod error;
+mod kind;
+mod methods;
+mod ops;
+mod validate;
+
+pub use backend::IndexBackend;
+pub use burn_cubecl::CubeBackend;
+pub use checked::Checked;
+pub use error::Error;
+pub use girih::{Bounds, view::Offence};
+pub use girih_kernels::ScatterMode as Scatter;
+pub use kind::Kind;
+pub use methods::IndexOps;
+pub use ops::{gather, scatter, scatter_sum};

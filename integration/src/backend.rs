@@ -1,0 +1,131 @@
+//! The ops as an extension of Burn's backends.
+//!
+//! The macro writes the implementations for `Dispatch`, which finds the backend of a tensor, and for
+//! `Fusion<B>`, where an op waits in the queue with the others. [`cube`](crate::cube) launches the
+//! kernels, [`autodiff`](crate::autodiff) has the backward passes.
+
+use burn::backend::{
+    Backend, backend_extension,
+    tensor::{FloatTensor, IntTensor},
+};
+use girih::Bounds;
+use girih_kernels::ScatterMode;
+
+/// Gather and scatter on a backend's own tensors.
+///
+/// Each op returns its result and the record of an index out of range: the words of
+/// [`girih_kernels`]' report under [`Bounds::Report`], else an empty tensor. Arguments are those of
+/// [`gather`](crate::gather), [`scatter`](crate::scatter) and [`scatter_sum`](crate::scatter_sum),
+/// which check them; an op called directly panics on arguments that they refuse.
+#[backend_extension(
+    Cube: cfg(any(feature = "cpu", feature = "cuda", feature = "vulkan", feature = "wgpu")),
+    Autodiff,
+    Fusion: cfg(feature = "fusion")
+)]
+pub trait IndexBackend: Backend {
+    /// Slices of a float table.
+    #[fusion(meta = metadata::gather)]
+    fn gather_float(
+        table: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        bounds: Bounds,
+    ) -> (FloatTensor<Self>, IntTensor<Self>);
+
+    /// Slices of an integer table.
+    #[fusion(meta = metadata::gather)]
+    fn gather_int(
+        table: IntTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        bounds: Bounds,
+    ) -> (IntTensor<Self>, IntTensor<Self>);
+
+    /// A float target with slices written or added to.
+    #[fusion(meta = metadata::scatter)]
+    fn scatter_float(
+        target: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        updates: FloatTensor<Self>,
+        axis: usize,
+        mode: ScatterMode,
+        bounds: Bounds,
+    ) -> (FloatTensor<Self>, IntTensor<Self>);
+
+    /// An integer target with slices written or added to.
+    #[fusion(meta = metadata::scatter)]
+    fn scatter_int(
+        target: IntTensor<Self>,
+        index: IntTensor<Self>,
+        updates: IntTensor<Self>,
+        axis: usize,
+        mode: ScatterMode,
+        bounds: Bounds,
+    ) -> (IntTensor<Self>, IntTensor<Self>);
+
+    /// Sums of float slices, `extent` of them along the axis.
+    #[fusion(meta = metadata::scatter_sum)]
+    fn scatter_sum_float(
+        updates: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        bounds: Bounds,
+    ) -> (FloatTensor<Self>, IntTensor<Self>);
+
+    /// Sums of integer slices, `extent` of them along the axis.
+    #[fusion(meta = metadata::scatter_sum)]
+    fn scatter_sum_int(
+        updates: IntTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        bounds: Bounds,
+    ) -> (IntTensor<Self>, IntTensor<Self>);
+}
+
+/// What fusion knows of an op's outputs before it runs. Burn trusts the shapes, so they are computed by
+/// the functions that [`cube`](crate::cube) allocates with.
+#[cfg(feature = "fusion")]
+mod metadata {
+    use super::{Bounds, ScatterMode};
+    use crate::cube::{RECORD_DTYPE, record_shape, with_extent};
+    use burn::backend::fusion::custom::TensorSpec;
+
+    type Outputs = (TensorSpec, TensorSpec);
+
+    fn record(bounds: &Bounds) -> TensorSpec {
+        TensorSpec::new(record_shape(*bounds), RECORD_DTYPE)
+    }
+
+    pub(super) fn gather(
+        table: &TensorSpec,
+        index: &TensorSpec,
+        axis: &usize,
+        bounds: &Bounds,
+    ) -> Outputs {
+        scatter_sum(table, index, axis, &index.shape[0], bounds)
+    }
+
+    pub(super) fn scatter(
+        target: &TensorSpec,
+        _index: &TensorSpec,
+        _updates: &TensorSpec,
+        _axis: &usize,
+        _mode: &ScatterMode,
+        bounds: &Bounds,
+    ) -> Outputs {
+        (target.clone(), record(bounds))
+    }
+
+    pub(super) fn scatter_sum(
+        updates: &TensorSpec,
+        _index: &TensorSpec,
+        axis: &usize,
+        extent: &usize,
+        bounds: &Bounds,
+    ) -> Outputs {
+        let shape = with_extent(&updates.shape, *axis, *extent);
+        (TensorSpec::new(shape, updates.dtype), record(bounds))
+    }
+}

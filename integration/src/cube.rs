@@ -1,0 +1,263 @@
+//! The ops on CubeCL's tensors: girih's launchers.
+
+use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn::tensor::{DType, Shape};
+use burn_cubecl::{
+    CubeBackend, CubeDevice,
+    kernel::{cast, into_contiguous, untile},
+    ops::numeric::{empty_device_contiguous_dtype, zeros_client},
+    tensor::CubeTensor,
+};
+use cubecl::{
+    client::Client,
+    ir::{ElemType, FloatKind},
+    std::tensor::TensorHandle,
+};
+use girih::{Bounds, view::Report};
+use girih_kernels::{ScatterMode, supports_scatter};
+
+use crate::IndexBackend;
+
+/// The type of a record, which is a position.
+pub(crate) const RECORD_DTYPE: DType = DType::U32;
+
+/// A record has one element; where nothing is recorded there is an empty one.
+pub(crate) fn record_shape(bounds: Bounds) -> Shape {
+    Shape::from([usize::from(bounds == Bounds::Report)])
+}
+
+/// `shape` with another extent along `axis`.
+pub(crate) fn with_extent(shape: &Shape, axis: usize, extent: usize) -> Shape {
+    let mut shape = shape.clone();
+    shape[axis] = extent;
+    shape
+}
+
+impl IndexBackend for CubeBackend {
+    fn gather_float(
+        table: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        bounds: Bounds,
+    ) -> (CubeTensor, CubeTensor) {
+        gather(table, index, axis, bounds)
+    }
+
+    fn gather_int(
+        table: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        bounds: Bounds,
+    ) -> (CubeTensor, CubeTensor) {
+        gather(table, index, axis, bounds)
+    }
+
+    fn scatter_float(
+        target: CubeTensor,
+        index: CubeTensor,
+        updates: CubeTensor,
+        axis: usize,
+        mode: ScatterMode,
+        bounds: Bounds,
+    ) -> (CubeTensor, CubeTensor) {
+        scatter(target, index, updates, axis, mode, bounds)
+    }
+
+    fn scatter_int(
+        target: CubeTensor,
+        index: CubeTensor,
+        updates: CubeTensor,
+        axis: usize,
+        mode: ScatterMode,
+        bounds: Bounds,
+    ) -> (CubeTensor, CubeTensor) {
+        scatter(target, index, updates, axis, mode, bounds)
+    }
+
+    fn scatter_sum_float(
+        updates: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        extent: usize,
+        bounds: Bounds,
+    ) -> (CubeTensor, CubeTensor) {
+        scatter_sum(updates, index, axis, extent, bounds)
+    }
+
+    fn scatter_sum_int(
+        updates: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        extent: usize,
+        bounds: Bounds,
+    ) -> (CubeTensor, CubeTensor) {
+        scatter_sum(updates, index, axis, extent, bounds)
+    }
+}
+
+fn gather(
+    table: CubeTensor,
+    index: CubeTensor,
+    axis: usize,
+    bounds: Bounds,
+) -> (CubeTensor, CubeTensor) {
+    let out = Place::of(&table);
+    let (table, index) = (handle(table), handle(index));
+    let checked = girih_kernels::gather(&out.client, &table, &index, axis, bounds);
+    let (values, report) = checked.unwrap_or_else(unchecked_call).into_parts();
+    let record = out.record(report);
+    (out.tensor(values), record)
+}
+
+fn scatter(
+    target: CubeTensor,
+    index: CubeTensor,
+    updates: CubeTensor,
+    axis: usize,
+    mode: ScatterMode,
+    bounds: Bounds,
+) -> (CubeTensor, CubeTensor) {
+    let dtype = target.dtype;
+    let [element, by] = [dtype, index.dtype].map(dtype_to_storage_type);
+    let wide = mode == ScatterMode::Add
+        && matches!(sums(&target.client, element, by), Ok(Sums::InF32));
+    if wide {
+        let [target, updates] = [target, updates].map(|tensor| cast(tensor, DType::F32));
+        let (sums, record) = scatter_into(target, index, updates, axis, mode, bounds);
+        return (cast(sums, dtype), record);
+    }
+    scatter_into(writable(target), index, updates, axis, mode, bounds)
+}
+
+fn scatter_sum(
+    updates: CubeTensor,
+    index: CubeTensor,
+    axis: usize,
+    extent: usize,
+    bounds: Bounds,
+) -> (CubeTensor, CubeTensor) {
+    let out = Place::of(&updates);
+    let shape = with_extent(updates.meta.shape(), axis, extent);
+    let zeros = zeros_client(out.client, out.device, shape, out.dtype);
+    scatter(zeros, index, updates, axis, ScatterMode::Add, bounds)
+}
+
+/// The launcher on a target that nothing else uses.
+fn scatter_into(
+    target: CubeTensor,
+    index: CubeTensor,
+    updates: CubeTensor,
+    axis: usize,
+    mode: ScatterMode,
+    bounds: Bounds,
+) -> (CubeTensor, CubeTensor) {
+    let out = Place::of(&target);
+    let [into, index, updates] = [target.clone(), index, updates].map(handle);
+    let checked =
+        girih_kernels::scatter_into(&out.client, &into, &index, &updates, axis, mode, bounds);
+    let ((), report) = checked.unwrap_or_else(unchecked_call).into_parts();
+    let record = out.record(report);
+    (target, record)
+}
+
+/// How updates of a type are added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sums {
+    /// In memory, one by one.
+    InPlace,
+    /// In f32, and rounded once at the end: 16-bit floats on a device that cannot add them one by one.
+    InF32,
+}
+
+/// How a device adds updates of a type at indices of another.
+///
+/// # Errors
+/// Where it cannot.
+pub(crate) fn sums(client: &Client, element: ElemType, index: ElemType) -> girih::Result<Sums> {
+    let supported = |element, mode| supports_scatter(client, element, index, mode, 1);
+    supported(element, ScatterMode::Set)?;
+    let narrow = matches!(
+        element,
+        ElemType::Float(FloatKind::F16) | ElemType::Float(FloatKind::BF16)
+    );
+    match supported(element, ScatterMode::Add) {
+        Ok(()) => Ok(Sums::InPlace),
+        Err(_) if narrow => {
+            supported(ElemType::Float(FloatKind::F32), ScatterMode::Add)?;
+            Ok(Sums::InF32)
+        }
+        Err(lacks) => Err(lacks),
+    }
+}
+
+/// An op's public function has checked its call, so that nothing is left for the launcher to refuse.
+fn unchecked_call<T>(refused: girih::Error) -> T {
+    panic!("girih-burn: an op of IndexBackend was called with what its function refuses: {refused}")
+}
+
+/// A tensor that may be written: the target itself where nothing else uses its memory and the kernels
+/// walk its strides, else a copy.
+fn writable(target: CubeTensor) -> CubeTensor {
+    let target = rows(target);
+    // Three axes leave at most two on either side of the indexed one, which is what the kernels walk.
+    let walked = target.is_contiguous() || target.rank() <= 3;
+    match target.can_mut() && target.is_nonoverlapping() && walked {
+        true => target,
+        false if target.is_contiguous() => target.copy(),
+        false => into_contiguous(target),
+    }
+}
+
+/// A tensor whose strides say all about where its elements lie.
+fn rows(tensor: CubeTensor) -> CubeTensor {
+    match tensor.meta.is_tiled() {
+        true => untile(tensor),
+        false => tensor,
+    }
+}
+
+fn handle(tensor: CubeTensor) -> TensorHandle {
+    rows(tensor).into()
+}
+
+/// What a new tensor takes from an op's first argument.
+struct Place {
+    client: Client,
+    device: CubeDevice,
+    dtype: DType,
+}
+
+impl Place {
+    fn of(tensor: &CubeTensor) -> Self {
+        Self {
+            client: tensor.client.clone(),
+            device: tensor.device.clone(),
+            dtype: tensor.dtype,
+        }
+    }
+
+    /// A report's record as a tensor, or an empty one.
+    fn record(&self, report: Option<Report>) -> CubeTensor {
+        let (client, device) = (self.client.clone(), self.device.clone());
+        match report {
+            Some(report) => {
+                let (shape, record) = (record_shape(Bounds::Report), report.record().clone());
+                CubeTensor::new_contiguous(client, device, shape, record, RECORD_DTYPE)
+            }
+            None => {
+                let shape = record_shape(Bounds::Assume);
+                empty_device_contiguous_dtype(client, device, shape, RECORD_DTYPE)
+            }
+        }
+    }
+
+    fn tensor(self, values: TensorHandle) -> CubeTensor {
+        CubeTensor::new(
+            self.client,
+            values.handle,
+            *values.metadata,
+            self.device,
+            self.dtype,
+        )
+    }
+}

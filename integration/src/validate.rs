@@ -1,0 +1,189 @@
+//! What a call has to hold before anything is queued or launched.
+//!
+//! Under fusion a kernel is launched later, on another thread, where nobody is left to return an error to.
+//! So each op checks here all that its launcher would refuse.
+
+use burn::backend::DispatchDevice;
+use burn::backend::cubecl::dtype_to_storage_type;
+use burn::tensor::{DType, Device, Int, Shape, Tensor, kind::Basic};
+use cubecl::{client::Client, ir::ElemType};
+use girih::Bounds;
+use girih_kernels::{ScatterMode, supports_scatter};
+
+use crate::Error;
+use crate::cube::{sums, with_extent};
+
+/// A call of an op, described by its first tensor.
+pub(crate) struct Call {
+    name: &'static str,
+    first: Argument,
+    axis: usize,
+    device: Device,
+    client: Client,
+}
+
+/// A tensor that a call is given.
+pub(crate) struct Argument {
+    name: &'static str,
+    shape: Shape,
+    dtype: DType,
+    device: Device,
+}
+
+impl Argument {
+    pub(crate) fn new<const D: usize, K: Basic>(name: &'static str, tensor: &Tensor<D, K>) -> Self {
+        Self {
+            name,
+            shape: tensor.shape(),
+            dtype: tensor.dtype(),
+            device: tensor.device(),
+        }
+    }
+
+    /// The type of elements by CubeCL's name.
+    fn element(&self, call: &'static str) -> Result<ElemType, Error> {
+        match self.dtype {
+            DType::QFloat(_) => Err(Error::Quantized {
+                call,
+                argument: self.name,
+                given: self.dtype,
+            }),
+            dtype => Ok(dtype_to_storage_type(dtype)),
+        }
+    }
+}
+
+impl Call {
+    /// A call with its first tensor, which has `axis` and is on a device with CubeCL.
+    pub(crate) fn new(name: &'static str, first: Argument, axis: usize) -> Result<Self, Error> {
+        let rank = first.shape.num_dims();
+        if axis >= rank {
+            return Err(Error::Kernel(girih::Error::Axis {
+                call: name,
+                argument: first.name,
+                axis,
+                rank,
+            }));
+        }
+        let device = first.device.clone();
+        let client = client(device.as_dispatch()).ok_or_else(|| Error::Backend {
+            call: name,
+            given: format!("{device:?}"),
+            allowed: runtimes(),
+        })?;
+        Ok(Self {
+            name,
+            first,
+            axis,
+            device,
+            client,
+        })
+    }
+
+    /// The first tensor's extent along the axis.
+    pub(crate) fn extent(&self) -> usize {
+        self.first.shape[self.axis]
+    }
+
+    /// The device gathers from the first tensor with these indices, and where gradients are asked for
+    /// sums those of the copies.
+    pub(crate) fn gathers(&self, index: &Tensor<1, Int>, bounds: Bounds) -> Result<(), Error> {
+        let index = self.beside(Argument::new("index", index))?;
+        let [element, by] = self.elements(&index)?;
+        girih_kernels::supports_gather(&self.client, element, by)?;
+        if self.device.is_autodiff() && self.first.dtype.is_float() {
+            sums(&self.client, element, by)?;
+        }
+        self.reports(bounds)
+    }
+
+    /// The launcher writes `updates` at these indices of a target of the first tensor's shape and type.
+    pub(crate) fn scatters(
+        &self,
+        index: &Tensor<1, Int>,
+        updates: Argument,
+        mode: ScatterMode,
+        bounds: Bounds,
+    ) -> Result<(), Error> {
+        let index = self.beside(Argument::new("index", index))?;
+        let updates = self.beside(updates)?;
+        let allowed = with_extent(&self.first.shape, self.axis, index.shape[0]);
+        if updates.shape != allowed {
+            return Err(Error::Kernel(girih::Error::Shape {
+                call: self.name,
+                argument: updates.name,
+                given: updates.shape.to_vec(),
+                allowed: allowed.to_vec(),
+            }));
+        }
+        let [element, by] = self.elements(&index)?;
+        let given = updates.element(self.name)?;
+        if given != element {
+            return Err(Error::Kernel(girih::Error::Element {
+                call: self.name,
+                argument: updates.name,
+                given,
+                allowed: format!("{element}, as {} has", self.first.name),
+            }));
+        }
+        match mode {
+            ScatterMode::Set => supports_scatter(&self.client, element, by, mode, 1)?,
+            ScatterMode::Add => sums(&self.client, element, by).map(|_| ())?,
+        }
+        self.reports(bounds)
+    }
+
+    /// The types of the first tensor's elements and of the indices.
+    fn elements(&self, index: &Argument) -> Result<[ElemType; 2], Error> {
+        Ok([self.first.element(self.name)?, index.element(self.name)?])
+    }
+
+    /// The device keeps a record, if one is asked for.
+    fn reports(&self, bounds: Bounds) -> Result<(), Error> {
+        let device = girih::device::Device::of(&self.client);
+        let has = bounds != Bounds::Report || device.reports();
+        Ok(device.require(has, self.name, "atomic minimum of u32 for Bounds::Report")?)
+    }
+
+    /// Another argument, if it is on the first one's device.
+    fn beside(&self, argument: Argument) -> Result<Argument, Error> {
+        if argument.device == self.device {
+            return Ok(argument);
+        }
+        Err(Error::Device {
+            call: self.name,
+            argument: argument.name,
+            given: format!("{:?}", argument.device),
+            allowed: format!("{:?}", self.device),
+        })
+    }
+}
+
+/// The client of a device with CubeCL; an autodiff device has that of the device it wraps.
+fn client(device: &DispatchDevice) -> Option<Client> {
+    match device {
+        #[cfg(any(feature = "cpu", feature = "cuda", feature = "vulkan", feature = "wgpu"))]
+        DispatchDevice::Cube(device) => Some(device.client()),
+        DispatchDevice::Autodiff(device) => client(device),
+        #[allow(unreachable_patterns, reason = "a build may have no other backend")]
+        _ => None,
+    }
+}
+
+/// The runtimes that the build has.
+fn runtimes() -> String {
+    let all = [
+        ("cpu", cfg!(feature = "cpu")),
+        ("cuda", cfg!(feature = "cuda")),
+        ("vulkan", cfg!(feature = "vulkan")),
+        ("wgpu", cfg!(feature = "wgpu")),
+    ];
+    let built: Vec<&str> = all
+        .into_iter()
+        .filter_map(|(name, built)| built.then_some(name))
+        .collect();
+    match built.is_empty() {
+        true => "none; features cpu, cuda, vulkan and wgpu bring one each".to_owned(),
+        false => built.join(", "),
+    }
+}
