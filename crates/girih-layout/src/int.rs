@@ -30,6 +30,7 @@ impl Integer {
     pub(crate) const ONE: Self = Self::Static(1);
 
     /// The number, static or not.
+    #[inline]
     pub const fn value(self) -> u64 {
         match self {
             Self::Static(value) | Self::Dynamic(value) => value,
@@ -55,6 +56,7 @@ impl Integer {
     ///
     /// # Errors
     /// [`LayoutError::Overflow`] above 64 bits.
+    #[inline]
     pub fn try_add(self, other: Self) -> Result<Self, LayoutError> {
         self.combine(other, "+", u64::checked_add)
     }
@@ -63,6 +65,7 @@ impl Integer {
     ///
     /// # Errors
     /// [`LayoutError::Overflow`] above 64 bits.
+    #[inline]
     pub fn try_mul(self, other: Self) -> Result<Self, LayoutError> {
         self.combine(other, "*", u64::checked_mul)
     }
@@ -71,8 +74,8 @@ impl Integer {
     ///
     /// # Errors
     /// [`LayoutError::DivisionByZero`] when `other` is 0.
+    #[inline]
     pub fn try_div(self, other: Self) -> Result<Self, LayoutError> {
-        other.nonzero(self)?;
         self.combine(other, "/", u64::checked_div)
     }
 
@@ -80,44 +83,49 @@ impl Integer {
     ///
     /// # Errors
     /// [`LayoutError::DivisionByZero`] when `other` is 0.
+    #[inline]
     pub fn try_div_ceil(self, other: Self) -> Result<Self, LayoutError> {
-        other.nonzero(self)?;
-        self.combine(other, "/", |a, b| Some(a.div_ceil(b)))
+        self.combine(other, "/", |a, b| (b > 0).then(|| a.div_ceil(b)))
     }
 
     /// The remainder of the division.
     ///
     /// # Errors
     /// [`LayoutError::DivisionByZero`] when `other` is 0.
+    #[inline]
     pub fn try_rem(self, other: Self) -> Result<Self, LayoutError> {
-        other.nonzero(self)?;
         self.combine(other, "%", u64::checked_rem)
     }
 
-    fn nonzero(self, dividend: Self) -> Result<(), LayoutError> {
-        match self.value() {
-            0 => Err(LayoutError::DivisionByZero {
-                dividend: dividend.value(),
-            }),
-            _ => Ok(()),
-        }
-    }
-
+    #[inline]
     fn combine(
         self,
         other: Self,
         operation: &'static str,
         apply: impl Fn(u64, u64) -> Option<u64>,
     ) -> Result<Self, LayoutError> {
-        let value = apply(self.value(), other.value()).ok_or(LayoutError::Overflow {
-            left: self.value(),
-            operation,
-            right: other.value(),
-        })?;
-        Ok(self.with_value(other, value))
+        match apply(self.value(), other.value()) {
+            Some(value) => Ok(self.with_value(other, value)),
+            None => Err(self.failed(other, operation)),
+        }
+    }
+
+    /// Why `self operation other` has no result. Kept out of the way of the results that there are.
+    #[cold]
+    fn failed(self, other: Self, operation: &'static str) -> LayoutError {
+        let (left, right) = (self.value(), other.value());
+        match (operation, right) {
+            ("/" | "%", 0) => LayoutError::DivisionByZero { dividend: left },
+            _ => LayoutError::Overflow {
+                left,
+                operation,
+                right,
+            },
+        }
     }
 
     /// `value`, static when both operands it came from are.
+    #[inline]
     pub(crate) fn with_value(self, other: Self, value: u64) -> Self {
         match (self, other) {
             (Self::Static(_), Self::Static(_)) => Self::Static(value),

@@ -1,6 +1,7 @@
 //! Layouts: shape and stride as a function from coordinates to offsets.
 
 use crate::coord::{compact_left, crd2idx_extended, require_congruent};
+use crate::modes::LayoutBuilder;
 use crate::tuple::View;
 use crate::{IntTuple, Integer, LayoutError, Path, Profile, crd2idx, idx2crd};
 use alloc::vec::Vec;
@@ -39,8 +40,16 @@ impl Layout {
     ) -> Result<Self, LayoutError> {
         let (shape, stride) = (shape.into(), stride.into());
         require_congruent(&shape, &stride)?;
-        shape.size()?;
-        cosize(shape.view(), stride.view())?;
+        Self::from_congruent(shape, stride)
+    }
+
+    /// As [`new`](Self::new), for tuples that nest in the same way.
+    #[inline]
+    pub(crate) fn from_congruent(shape: IntTuple, stride: IntTuple) -> Result<Self, LayoutError> {
+        if !fits(shape.view(), stride.view()) {
+            shape.size()?;
+            cosize(shape.view(), stride.view())?;
+        }
         Ok(Self { shape, stride })
     }
 
@@ -148,10 +157,13 @@ impl Layout {
     /// # Ok::<(), girih_layout::LayoutError>(())
     /// ```
     pub fn from_modes(modes: &[Layout]) -> Result<Self, LayoutError> {
-        Self::new(
-            IntTuple::tuple(modes.iter().map(|mode| mode.shape.clone())),
-            IntTuple::tuple(modes.iter().map(|mode| mode.stride.clone())),
-        )
+        let mut builder = LayoutBuilder::new();
+        let head = builder.open();
+        for mode in modes {
+            builder.append(mode);
+        }
+        builder.close(head);
+        builder.finish()
     }
 
     /// The extents.
@@ -298,9 +310,23 @@ impl Layout {
     }
 }
 
+/// Whether size and cosize fit in 64 bits; `false` also where a 0 makes up for what does not.
+fn fits(shape: View<'_>, stride: View<'_>) -> bool {
+    let leaves = shape.leaves().zip(stride.leaves());
+    let size_and_last =
+        leaves
+            .into_iter()
+            .try_fold((1u64, 0u64), |(size, last), (extent, stride)| {
+                let reach = extent.value().checked_sub(1)?.checked_mul(stride.value())?;
+                Some((size.checked_mul(extent.value())?, last.checked_add(reach)?))
+            });
+    size_and_last.is_some_and(|(_, last)| last < u64::MAX)
+}
+
 fn cosize(shape: View<'_>, stride: View<'_>) -> Result<Integer, LayoutError> {
-    if shape.size()?.value() == 0 {
-        return Ok(shape.size()?);
+    let size = shape.size()?;
+    if size.value() == 0 {
+        return Ok(size);
     }
     let mut last = Integer::ZERO;
     for (extent, stride) in shape.leaves().zip(stride.leaves()) {

@@ -13,6 +13,7 @@ pub(crate) enum List<T, const N: usize> {
 }
 
 impl<T: Copy + Default, const N: usize> List<T, N> {
+    #[inline]
     pub(crate) fn new() -> Self {
         const { assert!(N <= u8::MAX as usize) };
         Self::Inline {
@@ -21,24 +22,42 @@ impl<T: Copy + Default, const N: usize> List<T, N> {
         }
     }
 
+    #[inline]
     pub(crate) fn push(&mut self, item: T) {
+        if let Self::Inline { len, items } = self
+            && let Some(free) = items.get_mut(usize::from(*len))
+        {
+            *free = item;
+            *len += 1;
+            return;
+        }
+        self.spilled().push(item);
+    }
+
+    /// The elements on the heap, where they go if they are not there yet.
+    #[cold]
+    fn spilled(&mut self) -> &mut Vec<T> {
+        if let Self::Inline { len, items } = self {
+            let mut heap = Vec::with_capacity(2 * N);
+            heap.extend_from_slice(&items[..usize::from(*len)]);
+            *self = Self::Heap(heap);
+        }
         match self {
-            Self::Inline { len, items } if usize::from(*len) < N => {
-                items[usize::from(*len)] = item;
-                *len += 1;
-            }
-            Self::Inline { items, .. } => {
-                let mut heap = Vec::with_capacity(2 * N);
-                heap.extend_from_slice(items);
-                heap.push(item);
-                *self = Self::Heap(heap);
-            }
-            Self::Heap(heap) => heap.push(item),
+            Self::Heap(heap) => heap,
+            Self::Inline { .. } => unreachable!("the elements have just been moved"),
         }
     }
 
-    pub(crate) fn extend_from_slice(&mut self, items: &[T]) {
-        for item in items {
+    pub(crate) fn extend_from_slice(&mut self, new: &[T]) {
+        if let Self::Inline { len, items } = self {
+            let (from, to) = (usize::from(*len), usize::from(*len) + new.len());
+            if to <= N {
+                items[from..to].copy_from_slice(new);
+                *len = to as u8;
+                return;
+            }
+        }
+        for item in new {
             self.push(*item);
         }
     }
@@ -47,6 +66,7 @@ impl<T: Copy + Default, const N: usize> List<T, N> {
 impl<T, const N: usize> Deref for List<T, N> {
     type Target = [T];
 
+    #[inline]
     fn deref(&self) -> &[T] {
         match self {
             Self::Inline { len, items } => &items[..usize::from(*len)],
@@ -56,6 +76,7 @@ impl<T, const N: usize> Deref for List<T, N> {
 }
 
 impl<T, const N: usize> DerefMut for List<T, N> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
         match self {
             Self::Inline { len, items } => &mut items[..usize::from(*len)],

@@ -30,7 +30,7 @@ pub(crate) fn leaf_modes<'a>(shape: View<'a>, stride: View<'a>) -> impl Iterator
 /// The layout with these leaves: an integer shape for one of them, a tuple of depth 1 otherwise.
 pub(crate) fn to_layout(modes: &[Mode]) -> Result<Layout, LayoutError> {
     let mut builder = LayoutBuilder::new();
-    builder.leaf_or_tuple(modes);
+    builder.leaf_or_tuple(modes.iter().copied());
     builder.finish()
 }
 
@@ -55,6 +55,7 @@ pub(crate) fn coalesce(modes: impl Iterator<Item = Mode>) -> Modes {
     }
 }
 
+#[inline]
 fn push_merged(out: &mut Modes, mode: Mode) {
     if let Some(last) = out.last_mut()
         && let Ok(next) = last.stride.try_mul(last.extent)
@@ -86,35 +87,47 @@ impl LayoutBuilder {
         }
     }
 
+    #[inline]
     pub(crate) fn open(&mut self) -> (Head, Head) {
         (self.shape.open(), self.stride.open())
     }
 
+    #[inline]
     pub(crate) fn close(&mut self, (shape, stride): (Head, Head)) {
         self.shape.close(shape);
         self.stride.close(stride);
     }
 
+    #[inline]
     pub(crate) fn leaf(&mut self, mode: Mode) {
         self.shape.leaf(mode.extent);
         self.stride.leaf(mode.stride);
     }
 
     /// One leaf as it is, several as a tuple.
-    pub(crate) fn leaf_or_tuple(&mut self, modes: &[Mode]) {
-        if let [mode] = modes {
-            return self.leaf(*mode);
+    #[inline]
+    pub(crate) fn leaf_or_tuple(&mut self, mut modes: impl ExactSizeIterator<Item = Mode>) {
+        if modes.len() == 1 {
+            return modes.by_ref().for_each(|mode| self.leaf(mode));
         }
         let head = self.open();
-        for mode in modes {
-            self.leaf(*mode);
-        }
+        modes.for_each(|mode| self.leaf(mode));
         self.close(head);
     }
 
+    #[inline]
     pub(crate) fn append(&mut self, layout: &Layout) {
         self.shape.append(layout.shape().view());
         self.stride.append(layout.stride().view());
+    }
+
+    /// Mode `index` of `layout`, if there is one.
+    pub(crate) fn append_mode(&mut self, layout: &Layout, index: usize) {
+        let (shape, stride) = (layout.shape().view(), layout.stride().view());
+        if let (Some(shape), Some(stride)) = (shape.mode(index), stride.mode(index)) {
+            self.shape.append(shape);
+            self.stride.append(stride);
+        }
     }
 
     /// The modes of `layout`, each as a mode of what is open.
@@ -131,7 +144,9 @@ impl LayoutBuilder {
             .for_each(|mode| self.stride.append(mode));
     }
 
+    #[inline]
     pub(crate) fn finish(self) -> Result<Layout, LayoutError> {
-        Layout::new(self.shape.finish(), self.stride.finish())
+        // Both sides were written in step.
+        Layout::from_congruent(self.shape.finish(), self.stride.finish())
     }
 }

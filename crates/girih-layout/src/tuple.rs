@@ -5,28 +5,61 @@ use crate::{Integer, LayoutError, Path};
 use alloc::string::ToString;
 
 /// One entry of a tuple written in pre-order: a leaf, or the head of a sub-tuple whose entries follow it.
+///
+/// Every variant holds one `u64`, so that an entry travels in two registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Node {
-    Leaf(Integer),
-    /// `span` counts the entries of the sub-tuple, its head included.
-    Tuple {
-        rank: u32,
-        span: u32,
-    },
+    Static(u64),
+    Dynamic(u64),
+    /// The rank in the upper half; in the lower the span, which counts the entries of the sub-tuple, its head included.
+    Tuple(u64),
 }
 
 impl Node {
+    #[inline]
+    fn tuple(rank: usize, span: usize) -> Self {
+        Self::Tuple((rank as u64) << 32 | span as u64)
+    }
+
+    #[inline]
+    fn leaf(self) -> Option<Integer> {
+        match self {
+            Self::Static(value) => Some(Integer::Static(value)),
+            Self::Dynamic(value) => Some(Integer::Dynamic(value)),
+            Self::Tuple(_) => None,
+        }
+    }
+
+    #[inline]
     fn span(self) -> usize {
         match self {
-            Self::Leaf(_) => 1,
-            Self::Tuple { span, .. } => span as usize,
+            Self::Tuple(counts) => counts as u32 as usize,
+            _ => 1,
+        }
+    }
+
+    #[inline]
+    fn rank(self) -> usize {
+        match self {
+            Self::Tuple(counts) => (counts >> 32) as usize,
+            _ => 1,
+        }
+    }
+}
+
+impl From<Integer> for Node {
+    #[inline]
+    fn from(leaf: Integer) -> Self {
+        match leaf {
+            Integer::Static(value) => Self::Static(value),
+            Integer::Dynamic(value) => Self::Dynamic(value),
         }
     }
 }
 
 impl Default for Node {
     fn default() -> Self {
-        Self::Leaf(Integer::ZERO)
+        Self::Static(0)
     }
 }
 
@@ -169,8 +202,8 @@ impl IntTuple {
     pub(crate) fn map(&self, mut change: impl FnMut(Integer) -> Integer) -> IntTuple {
         let mut tuple = self.clone();
         for node in tuple.nodes.iter_mut() {
-            if let Node::Leaf(leaf) = node {
-                *leaf = change(*leaf);
+            if let Some(leaf) = node.leaf() {
+                *node = change(leaf).into();
             }
         }
         tuple
@@ -199,21 +232,18 @@ pub(crate) struct View<'a>(&'a [Node]);
 impl<'a> View<'a> {
     pub(crate) fn leaf(self) -> Option<Integer> {
         match self.0 {
-            [Node::Leaf(leaf)] => Some(*leaf),
+            [node] => node.leaf(),
             _ => None,
         }
     }
 
     pub(crate) fn rank(self) -> usize {
-        match self.0.first() {
-            Some(Node::Tuple { rank, .. }) => *rank as usize,
-            _ => 1,
-        }
+        self.0.first().map_or(1, |head| head.rank())
     }
 
     pub(crate) fn modes(self) -> Modes<'a> {
         let rest = match self.0 {
-            [Node::Tuple { .. }, rest @ ..] => rest,
+            [Node::Tuple(_), rest @ ..] => rest,
             leaf => leaf,
         };
         Modes {
@@ -227,10 +257,7 @@ impl<'a> View<'a> {
     }
 
     pub(crate) fn leaves(self) -> impl Iterator<Item = Integer> + 'a {
-        self.0.iter().filter_map(|node| match node {
-            Node::Leaf(leaf) => Some(*leaf),
-            Node::Tuple { .. } => None,
-        })
+        self.0.iter().filter_map(|node| node.leaf())
     }
 
     pub(crate) fn to_tuple(self) -> IntTuple {
@@ -257,11 +284,14 @@ impl<'a> View<'a> {
 
     pub(crate) fn congruent(self, other: View<'_>) -> bool {
         self.0.len() == other.0.len()
-            && self.0.iter().zip(other.0).all(|pair| match pair {
-                (Node::Leaf(_), Node::Leaf(_)) => true,
-                (tuple @ Node::Tuple { .. }, other) => tuple == other,
-                _ => false,
-            })
+            && self
+                .0
+                .iter()
+                .zip(other.0)
+                .all(|(a, b)| match (a.leaf(), b.leaf()) {
+                    (Some(_), Some(_)) => true,
+                    _ => a == b,
+                })
     }
 
     fn weakly_congruent(self, other: View<'_>) -> bool {
@@ -312,61 +342,48 @@ impl ExactSizeIterator for Modes<'_> {}
 /// Writes the entries of one tuple in order.
 pub(crate) struct Builder {
     nodes: List<Node, 16>,
-    /// Whether the last tuple opened is still being filled, so that its rank counts what is added.
-    open: Option<usize>,
 }
 
 /// A tuple that was opened and not yet closed.
-pub(crate) struct Head {
-    at: usize,
-    outer: Option<usize>,
-}
+pub(crate) struct Head(usize);
 
 impl Builder {
+    #[inline]
     pub(crate) fn new() -> Self {
-        Self {
-            nodes: List::new(),
-            open: None,
-        }
+        Self { nodes: List::new() }
     }
 
     /// Begins a tuple: what is added up to [`close`](Self::close) are its modes.
+    #[inline]
     pub(crate) fn open(&mut self) -> Head {
-        self.count();
         let at = self.nodes.len();
-        self.nodes.push(Node::Tuple { rank: 0, span: 0 });
-        Head {
-            at,
-            outer: self.open.replace(at),
-        }
+        self.nodes.push(Node::tuple(0, 1));
+        Head(at)
     }
 
-    pub(crate) fn close(&mut self, head: Head) {
-        let end = self.nodes.len();
-        if let Node::Tuple { span, .. } = &mut self.nodes[head.at] {
-            *span = (end - head.at) as u32;
+    pub(crate) fn close(&mut self, Head(at): Head) {
+        let entries = &self.nodes[at..];
+        let (mut rank, mut span) = (0, 1);
+        while let Some(mode) = entries.get(span) {
+            span += mode.span();
+            rank += 1;
         }
-        self.open = head.outer;
+        self.nodes[at] = Node::tuple(rank, span);
     }
 
+    #[inline]
     pub(crate) fn leaf(&mut self, leaf: Integer) {
-        self.count();
-        self.nodes.push(Node::Leaf(leaf));
+        self.nodes.push(leaf.into());
     }
 
+    #[inline]
     pub(crate) fn append(&mut self, part: View<'_>) {
-        self.count();
         self.nodes.extend_from_slice(part.0);
     }
 
+    #[inline]
     pub(crate) fn finish(self) -> IntTuple {
         IntTuple { nodes: self.nodes }
-    }
-
-    fn count(&mut self) {
-        if let Some(Node::Tuple { rank, .. }) = self.open.map(|at| &mut self.nodes[at]) {
-            *rank += 1;
-        }
     }
 }
 

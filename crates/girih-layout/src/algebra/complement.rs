@@ -23,6 +23,11 @@ impl Layout {
     /// # Ok::<(), girih_layout::LayoutError>(())
     /// ```
     pub fn complement(&self, max: impl Into<Integer>) -> Result<Layout, LayoutError> {
+        to_layout(&self.complement_modes(max.into())?)
+    }
+
+    /// The leaves of the complement, coalesced.
+    pub(crate) fn complement_modes(&self, max: Integer) -> Result<Modes, LayoutError> {
         self.require_elements()?;
         let mut moving: Modes = self
             .leaf_modes()
@@ -45,7 +50,7 @@ impl Layout {
             });
             reach = mode.stride.try_mul(mode.extent)?;
         }
-        let copies = max.into().try_div_ceil(reach)?;
+        let copies = max.try_div_ceil(reach)?;
         gaps.push(Mode {
             extent: if copies.value() == 0 {
                 Integer::ONE
@@ -54,7 +59,7 @@ impl Layout {
             },
             stride: reach,
         });
-        to_layout(&coalesce(gaps.iter().copied()))
+        Ok(coalesce(gaps.iter().copied()))
     }
 
     pub(crate) fn require_elements(&self) -> Result<(), LayoutError> {

@@ -1,9 +1,10 @@
 //! One layout after another.
 
 use super::extension::{Extension, Parts};
-use crate::modes::{LayoutBuilder, Mode, Modes};
+use crate::modes::{LayoutBuilder, Mode, to_layout};
 use crate::tuple::View;
 use crate::{Integer, Layout, LayoutError, Tiler};
+use alloc::format;
 use alloc::string::ToString;
 
 impl Layout {
@@ -80,14 +81,10 @@ pub(crate) fn compose(outer: &Layout, inner: &Layout) -> Result<Layout, LayoutEr
     if inner.size().value() == 0 {
         return Layout::new(inner.shape(), inner.stride().map(|_| Integer::ZERO));
     }
-    let mut composing = Composing {
-        extension: Extension::of(outer)?,
-        parts: Parts::new(),
-        out: LayoutBuilder::new(),
-    };
-    let done = composing.write(inner.shape().view(), inner.stride().view())?;
-    // Each leaf of the inner layout has one possible image; together they must add up as well.
-    if done && composing.extension.adds_up(&composing.parts) {
+    let extension = Extension::of(outer)?;
+    let mut composing = Composing::new(&extension);
+    composing.add(inner);
+    if composing.exists()? {
         return composing.out.finish();
     }
     Err(LayoutError::NoComposition {
@@ -96,41 +93,94 @@ pub(crate) fn compose(outer: &Layout, inner: &Layout) -> Result<Layout, LayoutEr
     })
 }
 
-struct Composing {
-    extension: Extension,
-    parts: Parts,
-    out: LayoutBuilder,
+/// `outer ∘ (first, second)`, of layouts that are not empty.
+pub(crate) fn compose_pair(
+    outer: &Layout,
+    first: &Layout,
+    second: &[Mode],
+) -> Result<Layout, LayoutError> {
+    let extension = Extension::of(outer)?;
+    let mut composing = Composing::new(&extension);
+    let head = composing.out.open();
+    composing.add(first);
+    composing.add_modes(second);
+    composing.out.close(head);
+    if composing.exists()? {
+        return composing.out.finish();
+    }
+    Err(LayoutError::NoComposition {
+        outer: outer.to_string(),
+        inner: format!("({first}, {})", to_layout(second)?),
+    })
 }
 
-impl Composing {
-    /// Writes the image of each leaf; `false` when a leaf has none.
-    fn write(&mut self, shape: View<'_>, stride: View<'_>) -> Result<bool, LayoutError> {
+/// A composition that is being written, leaf by leaf of the inner layout. Each leaf has one possible image; together they must add up
+/// as well.
+struct Composing<'a> {
+    extension: &'a Extension,
+    parts: Parts,
+    out: LayoutBuilder,
+    /// Whether each leaf so far has an image: an error, or none.
+    so_far: Result<bool, LayoutError>,
+}
+
+impl<'a> Composing<'a> {
+    #[inline]
+    fn new(extension: &'a Extension) -> Self {
+        Self {
+            extension,
+            parts: Parts::new(),
+            out: LayoutBuilder::new(),
+            so_far: Ok(true),
+        }
+    }
+
+    fn add(&mut self, inner: &Layout) {
+        self.add_part(inner.shape().view(), inner.stride().view());
+    }
+
+    fn add_part(&mut self, shape: View<'_>, stride: View<'_>) {
         if let (Some(extent), Some(stride)) = (shape.leaf(), stride.leaf()) {
-            return self.write_leaf(extent, stride);
+            return self.add_leaf(extent, stride);
         }
         let head = self.out.open();
         for (shape, stride) in shape.modes().zip(stride.modes()) {
-            if !self.write(shape, stride)? {
-                return Ok(false);
-            }
+            self.add_part(shape, stride);
         }
         self.out.close(head);
-        Ok(true)
     }
 
-    fn write_leaf(&mut self, extent: Integer, stride: Integer) -> Result<bool, LayoutError> {
-        let Some(parts) = self.extension.walk(extent, stride)? else {
-            return Ok(false);
-        };
-        self.parts.extend_from_slice(&parts);
-        let modes: Modes = parts
-            .iter()
-            .map(|part| Mode {
-                extent: part.extent,
-                stride: part.stride,
-            })
-            .collect();
-        self.out.leaf_or_tuple(&modes);
-        Ok(true)
+    /// One leaf as a leaf, several as a tuple.
+    fn add_modes(&mut self, modes: &[Mode]) {
+        if let [mode] = modes {
+            return self.add_leaf(mode.extent, mode.stride);
+        }
+        let head = self.out.open();
+        for mode in modes {
+            self.add_leaf(mode.extent, mode.stride);
+        }
+        self.out.close(head);
+    }
+
+    fn add_leaf(&mut self, extent: Integer, stride: Integer) {
+        if !matches!(self.so_far, Ok(true)) {
+            return;
+        }
+        let start = self.parts.len();
+        match self.extension.walk(extent, stride, &mut self.parts) {
+            Ok(true) => {}
+            refused => self.so_far = refused,
+        }
+        let images = self.parts[start..].iter().map(|part| Mode {
+            extent: part.extent,
+            stride: part.stride,
+        });
+        self.out.leaf_or_tuple(images);
+    }
+
+    /// Whether all that was added has an image.
+    fn exists(&mut self) -> Result<bool, LayoutError> {
+        let each = core::mem::replace(&mut self.so_far, Ok(false))?;
+        Ok(each && self.extension.adds_up(&self.parts))
     }
 }

@@ -1,6 +1,6 @@
 //! Layouts cut into tiles.
 
-use super::composition::compose;
+use super::composition::compose_pair;
 use crate::modes::LayoutBuilder;
 use crate::{Layout, LayoutError, Tiler};
 
@@ -28,8 +28,8 @@ impl Layout {
     pub fn logical_divide(&self, tiler: impl Into<Tiler>) -> Result<Layout, LayoutError> {
         match tiler.into() {
             Tiler::Layout(tile) => {
-                let rest = tile.complement(self.size())?;
-                compose(self, &Layout::from_modes(&[tile, rest])?)
+                let rest = tile.complement_modes(self.size())?;
+                compose_pair(self, &tile, &rest)
             }
             Tiler::Modes(tilers) => self.by_mode(&tilers, |mode, tiler| mode.logical_divide(tiler)),
         }
@@ -102,28 +102,37 @@ pub(crate) fn unzip(
     tiler: &Tiler,
     apply: impl Fn(&Layout, &Layout) -> Result<Layout, LayoutError> + Copy,
 ) -> Result<(Layout, Layout), LayoutError> {
+    let (mut first, mut second) = (LayoutBuilder::new(), LayoutBuilder::new());
+    unzip_into(layout, tiler, apply, &mut first, &mut second)?;
+    Ok((first.finish()?, second.finish()?))
+}
+
+fn unzip_into(
+    layout: &Layout,
+    tiler: &Tiler,
+    apply: impl Fn(&Layout, &Layout) -> Result<Layout, LayoutError> + Copy,
+    first: &mut LayoutBuilder,
+    second: &mut LayoutBuilder,
+) -> Result<(), LayoutError> {
     let tilers = match tiler {
         Tiler::Layout(tile) => {
             let pair = apply(layout, tile)?;
-            return Ok((pair.mode(0)?, pair.mode(1)?));
+            first.append_mode(&pair, 0);
+            second.append_mode(&pair, 1);
+            return Ok(());
         }
         Tiler::Modes(tilers) => tilers,
     };
     layout.require_modes(tilers)?;
-    let (mut first, mut second) = (LayoutBuilder::new(), LayoutBuilder::new());
-    let (first_head, second_head) = (first.open(), second.open());
+    let heads = (first.open(), second.open());
     let mut tilers = tilers.iter();
     for mode in layout.modes() {
         match tilers.next() {
             None => second.append(&mode),
-            Some(tiler) => {
-                let (one, two) = unzip(&mode, tiler, apply)?;
-                first.append(&one);
-                second.append(&two);
-            }
+            Some(tiler) => unzip_into(&mode, tiler, apply, first, second)?,
         }
     }
-    first.close(first_head);
-    second.close(second_head);
-    Ok((first.finish()?, second.finish()?))
+    first.close(heads.0);
+    second.close(heads.1);
+    Ok(())
 }

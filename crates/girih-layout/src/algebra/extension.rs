@@ -28,7 +28,7 @@ pub(crate) struct Part {
     pub(crate) stride: Integer,
 }
 
-pub(crate) type Parts = List<Part, 8>;
+pub(crate) type Parts = List<Part, 16>;
 
 /// Where walks bend: the walk `k -> L(k * step)` is straight as long as no `floor(k * part / weight)` with a jump rises.
 #[derive(Clone, Copy, Default)]
@@ -82,19 +82,24 @@ impl Extension {
             if i + 1 == self.digits.len() || rest.value() < digit.extent.value() {
                 return sum.try_add(rest.try_mul(digit.stride)?);
             }
-            let value = rest.try_rem(digit.extent)?;
-            if value.value() != 0 {
+            let (quotient, value) = div_rem(rest.value(), digit.extent.value());
+            if value != 0 {
+                let value = rest.with_value(digit.extent, value);
                 sum = sum.try_add(value.try_mul(digit.stride)?)?;
             }
-            rest = rest.try_div(digit.extent)?;
+            rest = rest.with_value(digit.extent, quotient);
         }
         Ok(sum)
     }
 
-    /// The straight parts of `k -> L(k * step)` for `k < count`; `None` when the walk does not end where a part does, so that it is no
-    /// layout. Whether the parts add up is left to [`adds_up`](Self::adds_up).
-    pub(crate) fn walk(&self, count: Integer, step: Integer) -> Result<Option<Parts>, LayoutError> {
-        let mut parts = Parts::new();
+    /// Adds to `parts` the straight parts of `k -> L(k * step)` for `k < count`; `false` when the walk does not end where a part
+    /// does, so that it is no layout. Whether the parts add up is left to [`adds_up`](Self::adds_up).
+    pub(crate) fn walk(
+        &self,
+        count: Integer,
+        step: Integer,
+        parts: &mut Parts,
+    ) -> Result<bool, LayoutError> {
         if count.value() <= 1 || step.value() == 0 {
             parts.push(Part {
                 extent: count,
@@ -102,24 +107,25 @@ impl Extension {
                 // What is never stepped along may be anything; past 64 bits it is nothing.
                 stride: self.at(step).unwrap_or_default(),
             });
-            return Ok(Some(parts));
+            return Ok(true);
         }
         let (mut left, mut step) = (count, step);
         loop {
             let stride = self.at(step)?;
             let extent = self.straight(left, step, stride)?;
-            if left.value() % extent.value() != 0 {
-                return Ok(None);
-            }
             parts.push(Part {
                 extent,
                 step,
                 stride,
             });
             if extent.value() == left.value() {
-                return Ok(Some(parts));
+                return Ok(true);
             }
-            left = left.try_div(extent)?;
+            let (quotient, over) = div_rem(left.value(), extent.value());
+            if over != 0 {
+                return Ok(false);
+            }
+            left = left.with_value(extent, quotient);
             step = step.try_mul(extent)?;
         }
     }
@@ -131,16 +137,28 @@ impl Extension {
         step: Integer,
         stride: Integer,
     ) -> Result<Integer, LayoutError> {
+        let turns = |k: u64| {
+            self.value(k * step.value()) != Some(u128::from(k) * u128::from(stride.value()))
+        };
+        let Some((first, digit)) = self.first_rise(step.value()) else {
+            return Ok(count);
+        };
+        if first >= count.value() {
+            return Ok(count);
+        }
+        if turns(first) {
+            return Ok(step.with_value(digit.weight, first));
+        }
+        // Jumps of several digits cancelled: look at every later rise.
         let bends = self.bends(
-            |digit| step.value() % digit.weight.value(),
+            |digit| remainder(step.value(), digit.weight),
             |a, b| in_proportion(a.part, a.weight, b.part, b.weight),
         );
         let mut k = 0;
         loop {
-            let Some((next, bend)) = bends
-                .iter()
-                .map(|bend| (bend.next_rise(k), bend))
-                .min_by_key(|(rise, bend)| (*rise, !bend.weight.is_static()))
+            let rises = bends.iter().map(|bend| (bend.next_rise(k), bend));
+            let Some((next, bend)) =
+                rises.min_by_key(|(rise, bend)| (*rise, !bend.weight.is_static()))
             else {
                 return Ok(count);
             };
@@ -149,27 +167,56 @@ impl Extension {
             }
             // Below `count`, so it fits, and so does its product with `step`.
             k = next as u64;
-            if self.value(k * step.value()) != Some(u128::from(k) * u128::from(stride.value())) {
+            if turns(k) {
                 return Ok(step.with_value(bend.weight, k));
             }
         }
     }
 
+    /// The first step at which the walk by `step` carries into a digit with a jump, and that digit; a static one where several are.
+    fn first_rise(&self, step: u64) -> Option<(u64, &Digit)> {
+        let mut first: Option<(u64, &Digit)> = None;
+        for digit in self.digits.iter().filter(|digit| digit.jump != 0) {
+            let part = remainder(step, digit.weight);
+            if part == 0 {
+                continue;
+            }
+            let (whole, over) = div_rem(digit.weight.value(), part);
+            let rise = whole + u64::from(over > 0);
+            let earlier = first.is_none_or(|(known, other)| {
+                rise < known || rise == known && !other.weight.is_static()
+            });
+            if earlier {
+                first = Some((rise, digit));
+            }
+        }
+        first
+    }
+
     /// Whether the layout of all steps along different parts is the sum of the parts: whether no sum of steps carries from one digit
     /// into another in a way that shows.
     pub(crate) fn adds_up(&self, parts: &[Part]) -> bool {
-        let remainder = |part: &Part, weight: Integer| part.step.value() % weight.value();
         let crosses = |digit: &Digit| {
-            let farthest = parts.iter().map(|part| {
-                u128::from(part.extent.value() - 1) * u128::from(remainder(part, digit.weight))
-            });
-            farthest.sum::<u128>() >= u128::from(digit.weight.value())
+            let mut farthest = 0u128;
+            for part in parts {
+                let left_over = remainder(part.step.value(), digit.weight);
+                farthest += u128::from(part.extent.value() - 1) * u128::from(left_over);
+            }
+            farthest >= u128::from(digit.weight.value())
         };
+        if !self
+            .digits
+            .iter()
+            .any(|digit| digit.jump != 0 && crosses(digit))
+        {
+            return true;
+        }
         let bends = self.bends(
             |digit| u64::from(crosses(digit)),
             |a, b| {
                 parts.iter().all(|part| {
-                    let (a_part, b_part) = (remainder(part, a.weight), remainder(part, b.weight));
+                    let step = part.step.value();
+                    let (a_part, b_part) = (remainder(step, a.weight), remainder(step, b.weight));
                     in_proportion(a_part, a.weight, b_part, b.weight)
                 })
             },
@@ -224,21 +271,18 @@ impl Extension {
 
     /// The offset at `x`; `None` where it needs more than 128 bits.
     fn value(&self, x: u64) -> Option<u128> {
+        let (last, before) = self.digits.split_last()?;
         let mut rest = x;
         let mut sum = 0u128;
-        for (i, digit) in self.digits.iter().enumerate() {
-            let last = i + 1 == self.digits.len();
-            let value = if last {
-                rest
-            } else {
-                rest % digit.extent.value()
-            };
-            sum = sum.checked_add(u128::from(value) * u128::from(digit.stride.value()))?;
-            if !last {
-                rest /= digit.extent.value();
+        for digit in before {
+            let (quotient, value) = div_rem(rest, digit.extent.value());
+            sum += u128::from(value) * u128::from(digit.stride.value());
+            rest = quotient;
+            if rest == 0 {
+                return Some(sum);
             }
         }
-        Some(sum)
+        sum.checked_add(u128::from(rest) * u128::from(last.stride.value()))
     }
 }
 
@@ -260,6 +304,23 @@ fn jump(before: Option<&Digit>, stride: Integer) -> i128 {
         i128::from(stride.value())
             - i128::from(before.extent.value()) * i128::from(before.stride.value())
     })
+}
+
+/// Quotient and remainder, sparing the division where it can be: most extents are powers of 2.
+#[inline]
+fn div_rem(x: u64, by: u64) -> (u64, u64) {
+    if x < by {
+        (0, x)
+    } else if by.is_power_of_two() {
+        (x >> by.trailing_zeros(), x & (by - 1))
+    } else {
+        (x / by, x % by)
+    }
+}
+
+#[inline]
+fn remainder(x: u64, weight: Integer) -> u64 {
+    div_rem(x, weight.value()).1
 }
 
 fn in_proportion(a: u64, a_weight: Integer, b: u64, b_weight: Integer) -> bool {

@@ -90,13 +90,16 @@ impl Layout {
                     extent: mode.extent.try_mul(count)?,
                     stride: mode.stride,
                 }),
-                (true, None) => out.leaf_or_tuple(&[
-                    Mode {
-                        extent: count,
-                        stride: Integer::ONE,
-                    },
-                    wider,
-                ]),
+                (true, None) => out.leaf_or_tuple(
+                    [
+                        Mode {
+                            extent: count,
+                            stride: Integer::ONE,
+                        },
+                        wider,
+                    ]
+                    .into_iter(),
+                ),
                 _ => out.leaf(wider),
             }
             leaf += 1;

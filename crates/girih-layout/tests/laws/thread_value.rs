@@ -32,7 +32,8 @@ proptest! {
 
     #[test]
     fn each_element_has_the_holder_that_the_law_names(threads in compact(), values in compact()) {
-        prop_assume!(threads.size().value() * values.size().value() <= 96);
+        let few = threads.size().value() * values.size().value() <= 96;
+        let values = if few { values } else { Layout::left((1, 2))? };
         let rank = threads.rank().max(values.rank());
         let (inside, outside) = (sizes(&values, rank), sizes(&threads, rank));
         let blocked = ThreadValueLayout::blocked(&threads, &values)?;
