@@ -99,11 +99,30 @@ impl BuildSet {
     }
 }
 
-/// Cargo, run at the workspace's root.
+/// Cargo, run at the workspace's root as a person would.
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root());
+    for (name, _) in std::env::vars_os() {
+        if describes_xtask(&name.to_string_lossy()) {
+            command.env_remove(name);
+        }
+    }
     command
+}
+
+/// Whether `cargo run` sets the variable to something about xtask. Build scripts that watch such variables (ring's does)
+/// would run again, and all that stands on them be built anew, whenever `cargo xtask` follows a plain `cargo build`.
+fn describes_xtask(variable: &str) -> bool {
+    [
+        "CARGO_PKG_",
+        "CARGO_MANIFEST_",
+        "CARGO_BIN_",
+        "CARGO_CRATE_",
+    ]
+    .iter()
+    .any(|prefix| variable.starts_with(prefix))
+        || variable == "OUT_DIR"
 }
 
 /// The workspace's root.
@@ -164,6 +183,20 @@ mod tests {
                 "{set:?}"
             );
         }
+    }
+
+    #[test]
+    fn cargo_is_not_told_about_xtask() {
+        // `cargo test` runs this with the same variables as `cargo run`.
+        let command = cargo();
+        let removed = |name: &str| {
+            command
+                .get_envs()
+                .any(|(variable, value)| variable == name && value.is_none())
+        };
+        assert!(removed("CARGO_MANIFEST_DIR") && removed("CARGO_PKG_NAME"));
+        assert!(!removed("CARGO_HOME") && !removed("PATH"));
+        assert!(!describes_xtask("CARGO_TARGET_DIR") && !describes_xtask("CARGO_BUILD_JOBS"));
     }
 
     #[test]
