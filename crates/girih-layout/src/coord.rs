@@ -3,7 +3,8 @@
 //! A coordinate fits a shape when at each level it is one integer (a linear coordinate into what is there) or a tuple of the
 //! shape's rank. A linear coordinate counts colexicographically: the first mode moves fastest.
 
-use crate::tuple::{Builder, View};
+use crate::builder::Builder;
+use crate::tuple::View;
 use crate::{IntTuple, Integer, LayoutError};
 use alloc::string::ToString;
 

@@ -27,6 +27,7 @@
 extern crate alloc;
 
 mod algebra;
+mod builder;
 mod composed;
 pub mod consts;
 mod coord;

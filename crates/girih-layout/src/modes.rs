@@ -1,7 +1,8 @@
 //! Layouts without nesting, as the algebra works on them.
 
+use crate::builder::{Builder, Head};
 use crate::list::List;
-use crate::tuple::{Builder, Head, View};
+use crate::tuple::View;
 use crate::{Integer, Layout, LayoutError};
 
 /// One leaf of a layout.

@@ -1,5 +1,6 @@
 //! Nested tuples of integers.
 
+use crate::builder::Builder;
 use crate::list::List;
 use crate::{Integer, LayoutError, Path};
 use alloc::string::ToString;
@@ -17,7 +18,7 @@ pub(crate) enum Node {
 
 impl Node {
     #[inline]
-    fn tuple(rank: usize, span: usize) -> Self {
+    pub(crate) fn tuple(rank: usize, span: usize) -> Self {
         Self::Tuple((rank as u64) << 32 | span as u64)
     }
 
@@ -31,7 +32,7 @@ impl Node {
     }
 
     #[inline]
-    fn span(self) -> usize {
+    pub(crate) fn span(self) -> usize {
         match self {
             Self::Tuple(counts) => counts as u32 as usize,
             _ => 1,
@@ -81,8 +82,11 @@ impl Default for Node {
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct IntTuple {
-    nodes: List<Node, 16>,
+    pub(crate) nodes: Nodes,
 }
+
+/// A tuple's entries in pre-order.
+pub(crate) type Nodes = List<Node, 16>;
 
 impl IntTuple {
     /// A tuple with these modes, in this order.
@@ -122,6 +126,14 @@ impl IntTuple {
     /// [`LayoutError::Overflow`] when the product needs more than 64 bits.
     pub fn size(&self) -> Result<Integer, LayoutError> {
         self.view().size()
+    }
+
+    /// The product of all leaves, as [`size`](IntTuple::size): CuTe has both names.
+    ///
+    /// # Errors
+    /// [`LayoutError::Overflow`] when the product needs more than 64 bits.
+    pub fn product(&self) -> Result<Integer, LayoutError> {
+        self.size()
     }
 
     /// The part at `path`: mode `i` for an index, further down for an array of them. An integer has one mode, itself.
@@ -227,7 +239,7 @@ impl IntTuple {
 
 /// A part of a tuple: the entries of one leaf or sub-tuple.
 #[derive(Clone, Copy)]
-pub(crate) struct View<'a>(&'a [Node]);
+pub(crate) struct View<'a>(pub(crate) &'a [Node]);
 
 impl<'a> View<'a> {
     pub(crate) fn leaf(self) -> Option<Integer> {
@@ -338,54 +350,6 @@ impl<'a> Iterator for Modes<'a> {
 }
 
 impl ExactSizeIterator for Modes<'_> {}
-
-/// Writes the entries of one tuple in order.
-pub(crate) struct Builder {
-    nodes: List<Node, 16>,
-}
-
-/// A tuple that was opened and not yet closed.
-pub(crate) struct Head(usize);
-
-impl Builder {
-    #[inline]
-    pub(crate) fn new() -> Self {
-        Self { nodes: List::new() }
-    }
-
-    /// Begins a tuple: what is added up to [`close`](Self::close) are its modes.
-    #[inline]
-    pub(crate) fn open(&mut self) -> Head {
-        let at = self.nodes.len();
-        self.nodes.push(Node::tuple(0, 1));
-        Head(at)
-    }
-
-    pub(crate) fn close(&mut self, Head(at): Head) {
-        let entries = &self.nodes[at..];
-        let (mut rank, mut span) = (0, 1);
-        while let Some(mode) = entries.get(span) {
-            span += mode.span();
-            rank += 1;
-        }
-        self.nodes[at] = Node::tuple(rank, span);
-    }
-
-    #[inline]
-    pub(crate) fn leaf(&mut self, leaf: Integer) {
-        self.nodes.push(leaf.into());
-    }
-
-    #[inline]
-    pub(crate) fn append(&mut self, part: View<'_>) {
-        self.nodes.extend_from_slice(part.0);
-    }
-
-    #[inline]
-    pub(crate) fn finish(self) -> IntTuple {
-        IntTuple { nodes: self.nodes }
-    }
-}
 
 impl From<Integer> for IntTuple {
     fn from(leaf: Integer) -> Self {

@@ -1,7 +1,7 @@
 //! Texts to values.
 
 use super::ParseError;
-use crate::tuple::Builder;
+use crate::builder::Builder;
 use crate::{ComposedLayout, IntTuple, Integer, Layout, LayoutError, Swizzle, Tiler};
 use alloc::format;
 use alloc::string::{String, ToString};
