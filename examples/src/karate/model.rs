@@ -97,9 +97,10 @@ impl Gcn {
     }
 }
 
-/// `a b` as an element-wise product and a sum. Burn 0.22.1's own `matmul`, or that of its gradient,
-/// asks for more shared memory than CubeCL's CPU runtime has for some shapes and fails there; for
-/// `[34, 16]` times `[16, 2]` this costs nothing, and every device runs the same model.
+/// `a b` as an element-wise product and a sum along an axis, which every device computes. Burn 0.22.1's own
+/// `matmul` does not everywhere: on CubeCL's CPU runtime some shapes ask for more shared memory than there
+/// is, and Mesa 22.3's lavapipe crashes while it compiles the kernel. For `[34, 16]` times `[16, 2]` this
+/// costs nothing.
 fn product(a: Tensor<2>, b: Tensor<2>) -> Tensor<2> {
     let terms = a.unsqueeze_dim::<3>(2) * b.unsqueeze_dim::<3>(0);
     terms.sum_dim(1).squeeze_dim(1)

@@ -97,8 +97,8 @@ impl Told {
     /// The mean cross-entropy of the told members.
     fn loss(&self, scores: Tensor<2>) -> Result<Tensor<1>, Error> {
         let told = girih_burn::gather(scores, 0, self.members.clone(), Bounds::Mask)?.into_inner();
-        let likelihood = (log_softmax(told, 1) * self.sides.clone()).sum();
-        Ok(likelihood.div_scalar(-(TOLD.len() as f32)))
+        let likelihoods = (log_softmax(told, 1) * self.sides.clone()).sum_dim(1);
+        Ok(likelihoods.mean().neg())
     }
 }
 

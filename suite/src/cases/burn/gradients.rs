@@ -7,7 +7,7 @@ use burn::tensor::{DType, Device, IndexingUpdateOp, Int, Tensor};
 use girih_burn::{Bounds, Error, Scatter, gather, scatter, scatter_sum};
 use girih_testkit::{Rt, cases, needs};
 
-use super::{Host, assert_matches, device, floats, host::finite_differences, indices};
+use super::{Host, assert_matches, device, floats, host::finite_differences, indices, total};
 
 const REPEATED: [i64; 7] = [3, 0, 3, 9, 5, 0, 3];
 const DISTINCT: [i64; 4] = [7, 2, 9, 0];
@@ -33,7 +33,7 @@ cases! {
 
 /// `sum(weights * result^2)` on a device.
 fn loss<const D: usize>(result: Tensor<D>, weights: &Host, device: &Device) -> Tensor<1> {
-    (result.powi_scalar(2) * floats::<D>(weights, device)).sum()
+    total(result.powi_scalar(2) * floats::<D>(weights, device))
 }
 
 /// The same on the host.
@@ -97,7 +97,7 @@ fn of_gather_in_f16(rt: &Rt) -> Result<(), Error> {
     let table = Host::sample(&[10, 6], 22);
     let leaf = floats::<2>(&table, &device).cast(DType::F16).require_grad();
     let rows = gather(leaf.clone(), 0, indices(&REPEATED, &device), Bounds::Mask)?.into_inner();
-    let gradients = rows.mul_scalar(0.5).sum().backward();
+    let gradients = total(rows.mul_scalar(0.5)).backward();
     // Halves for each copy: exact in f16.
     let halves = Host::sample(&[7, 6], 0).map(|_| 0.5);
     let want = Host::zeros(&[10, 6]).scatter(0, &REPEATED, &halves, Scatter::Add, Bounds::Mask);

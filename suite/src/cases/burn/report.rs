@@ -4,7 +4,7 @@ use burn::tensor::{DType, Int, Tensor, TensorData};
 use girih_burn::{Bounds, Error, Offence, Scatter, gather, scatter, scatter_sum};
 use girih_testkit::{Rt, cases, needs};
 
-use super::{Host, assert_equals, assert_matches, device, floats, host::finite_differences, indices};
+use super::{Host, assert_equals, assert_matches, device, floats, host::finite_differences, indices, total};
 
 /// The first offence is at position 2, the second at 4.
 const WRONG: [i64; 6] = [3, 9, 10, 0, -1, 5];
@@ -117,7 +117,7 @@ fn under_autodiff(rt: &Rt) -> Result<(), Error> {
     let leaf = floats::<2>(&table, &device).require_grad();
     let checked = gather(leaf.clone(), 0, indices(&WRONG, &device), Bounds::Report)?;
     // The gradient is there whether or not anybody asks for the report, before or after.
-    let gradients = checked.value().clone().powi_scalar(2).sum().backward();
+    let gradients = total(checked.value().clone().powi_scalar(2)).backward();
     assert_eq!(offence(checked.check()), OFFENCE);
     let want = finite_differences(&table, |table| {
         table.gather(0, &WRONG, Bounds::Report).map(|value| value * value).sum()
