@@ -18,6 +18,10 @@ use alloc::vec::Vec;
 /// # Ok::<(), girih_layout::LayoutError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box would make the usual tiler, one layout, allocate"
+)]
 pub enum Tiler {
     /// A layout, for the whole.
     Layout(Layout),

@@ -48,10 +48,10 @@ impl Layout {
         let mut within = 0u64;
         for mode in self.leaf_modes() {
             let stride = mode.stride.value();
-            if stride == 0 || mode.extent.value() == 1 || stride % count == 0 {
+            if stride == 0 || mode.extent.value() == 1 || stride.is_multiple_of(count) {
                 continue;
             }
-            if count % stride != 0 {
+            if !count.is_multiple_of(stride) {
                 return Err(refused());
             }
             let steps = mode.extent.value().min(count / stride) - 1;
@@ -152,13 +152,13 @@ fn write_part(
 
 fn widen(mode: Mode, count: u64) -> Result<Mode, LayoutError> {
     let stride = mode.stride.value();
-    if stride == 0 || mode.extent.value() == 1 && stride % count != 0 {
+    if stride == 0 || mode.extent.value() == 1 && !stride.is_multiple_of(count) {
         return Ok(Mode {
             extent: mode.extent,
             stride: mode.stride.with_value(mode.stride, stride / count),
         });
     }
-    if stride % count == 0 {
+    if stride.is_multiple_of(count) {
         return Ok(Mode {
             extent: mode.extent,
             stride: mode.stride.try_div(Integer::Static(count))?,

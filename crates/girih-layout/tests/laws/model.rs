@@ -71,7 +71,7 @@ pub fn fewest_leaves(offsets: &[u64]) -> Option<usize> {
         if let Some(known) = known.get(offsets) {
             return *known;
         }
-        let divisors = (2..offsets.len()).filter(|first| offsets.len() % first == 0);
+        let divisors = (2..offsets.len()).filter(|first| offsets.len().is_multiple_of(*first));
         let best = divisors
             .filter_map(|first| {
                 let starts: Vec<_> = offsets.iter().copied().step_by(first).collect();

@@ -89,7 +89,7 @@ proptest! {
                 }
                 prop_assert!(block.to_static().logical_product(copies.to_static())?.is_static());
             }
-            Err(error @ LayoutError::NoComplement { .. }) => prop_assert_eq!(rest, Err(error).map_err(|e| e)),
+            Err(error @ LayoutError::NoComplement { .. }) => prop_assert_eq!(rest, Err(error)),
             Err(LayoutError::NoComposition { .. }) => prop_assert!(rest?.composition(&copies).is_err()),
             Err(error) => prop_assert!(false, "{}", error),
         }
