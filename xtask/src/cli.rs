@@ -31,8 +31,8 @@ enum Chore {
     },
     /// Runs the tests, set-up included, and closes with the counts per device.
     ///
-    /// Without `--device`: the host's tests, and the device suite on cpu and vulkan. With it: the device suite alone,
-    /// on the devices named, each of which has to be there.
+    /// Without `--device`: the host's tests, kernels compiled for CUDA without a GPU, and the device suite on cpu and
+    /// vulkan. With it: the device suite alone, on the devices named, each of which has to be there.
     Test(test::Options),
     /// Runs vector files against girih; closes with `N passed, N failed, N skipped`.
     Oracle {

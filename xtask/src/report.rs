@@ -12,7 +12,7 @@ enum Outcome {
     Left(String),
 }
 
-/// The parts of a run, in order: the host's tests and each device.
+/// The parts of a run, in order: the host's tests, the compile checks and each device.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     parts: Vec<(String, Outcome)>,

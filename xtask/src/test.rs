@@ -36,6 +36,8 @@ pub fn run(options: &Options) -> Result<()> {
     let mut report = Report::default();
     if !choice.is_named() {
         report.ran("host", host(options, &environment)?);
+        let suite = Suite::build(Device::Cpu, &environment)?;
+        report.ran("offline", with_suite(&suite, &["--offline"], options)?);
     }
     for device in Device::ALL {
         let name = device.name();
@@ -48,7 +50,10 @@ pub fn run(options: &Options) -> Result<()> {
             continue;
         }
         match Suite::find(device, &environment)? {
-            Ok(suite) => report.ran(name, on_device(&suite, name, options)?),
+            Ok(suite) => {
+                let tally = with_suite(&suite, &["--device", name], options)?;
+                report.ran(name, tally);
+            }
             Err(reason) => {
                 choice.allow_absence(device, &reason)?;
                 report.left(name, format!("absent: {reason}"));
@@ -92,10 +97,10 @@ fn cargo_test(
     count(&mut command)
 }
 
-/// The device suite.
-fn on_device(suite: &Suite, device: &str, options: &Options) -> Result<Tally> {
+/// The suite's tests that `selection` names: those of a device, or the compile checks.
+fn with_suite(suite: &Suite, selection: &[&str], options: &Options) -> Result<Tally> {
     let mut command = suite.command("test");
-    command.args(&options.filters).args(["--device", device]);
+    command.args(&options.filters).args(selection);
     if let Some(cases) = options.cases {
         command.args(["--cases", &cases.to_string()]);
     }
