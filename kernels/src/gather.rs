@@ -1,4 +1,6 @@
 //! Gather: rows, or slices along any axis, by a list of indices.
+// CubeCL's macro writes undocumented twins of the kernels.
+#![allow(missing_docs)]
 
 use crate::check;
 use crate::plan::{Cut, Place, Walk, place, place_strided, rows_of_tile};
@@ -13,7 +15,7 @@ use girih::{Checked, Result};
 
 /// `out[o, n, i] = input[o, index[n], i]`, one tile per cube.
 #[cube(launch_unchecked, address_type = "dynamic")]
-fn gather_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
+pub fn gather_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
     input: &Tensor<Vector<E, N>>,
     index: &Tensor<I>,
     output: &mut Tensor<Vector<E, N>>,
@@ -40,7 +42,7 @@ fn gather_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
 
 /// As [`gather_kernel`], for tensors whose axes fold to five: `out[o, p, n, h, i] = input[o, p, index[n], h, i]`.
 #[cube(launch_unchecked, address_type = "dynamic")]
-fn gather_strided_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
+pub fn gather_strided_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
     input: &Tensor<Vector<E, N>>,
     index: &Tensor<I>,
     output: &mut Tensor<Vector<E, N>>,

@@ -15,6 +15,14 @@ mod gather;
 mod plan;
 mod scatter;
 
+/// The kernels themselves, for tests that compile them without a device.
+#[doc(hidden)]
+pub mod raw {
+    pub use crate::gather::{gather_kernel, gather_strided_kernel};
+    pub use crate::plan::Cut;
+    pub use crate::scatter::{add_kernel, add_strided_kernel, set_kernel, set_strided_kernel};
+}
+
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
 pub use scatter::{ScatterMode, scatter_into, supports_scatter};

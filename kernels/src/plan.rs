@@ -106,7 +106,8 @@ impl Tiling {
         let [_, outer, indexed, _, inner] = extents;
         let columns = inner.div_ceil(width).next_power_of_two().min(share);
         let rows = indexed.next_power_of_two().min(share / columns);
-        let slabs = outer.next_power_of_two().min(share / columns / rows);
+// What is left, however many slabs there are: each further extent would be another kernel to compile.
+        let slabs = share / columns / rows;
         let tile = [slabs, rows, columns * width];
         let tiles = [
             extents[0],
@@ -150,7 +151,7 @@ fn packets_per_unit(device: &Device) -> usize {
 
 /// Which of the three divisions of a cube's number are left to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Cut {
+pub struct Cut {
     /// More than one tile along the last axis.
     pub columns: bool,
     /// More than one tile along the outer axis.

@@ -1,4 +1,6 @@
 //! Scatter: rows, or slices along any axis, to the places that a list of indices names.
+// CubeCL's macro writes undocumented twins of the kernels.
+#![allow(missing_docs)]
 
 use crate::check;
 use crate::gather::report;
@@ -24,7 +26,7 @@ pub enum ScatterMode {
 
 /// `target[o, index[n], i] = updates[o, n, i]`, one tile per cube.
 #[cube(launch_unchecked, address_type = "dynamic")]
-fn set_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
+pub fn set_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
     target: &mut Tensor<Vector<E, N>>,
     index: &Tensor<I>,
     updates: &Tensor<Vector<E, N>>,
@@ -51,7 +53,7 @@ fn set_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
 
 /// `target[o, index[n], i] += updates[o, n, i]`, one tile per cube; `A` elements per atomic.
 #[cube(launch_unchecked, address_type = "dynamic")]
-fn add_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C: Size>(
+pub fn add_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C: Size>(
     target: &Tensor<Atomic<Vector<E, A>>>,
     index: &Tensor<I>,
     updates: &Tensor<Vector<E, N>>,
@@ -78,7 +80,7 @@ fn add_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C: Size>(
 
 /// As [`set_kernel`], for tensors whose axes fold to five.
 #[cube(launch_unchecked, address_type = "dynamic")]
-fn set_strided_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
+pub fn set_strided_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
     target: &mut Tensor<Vector<E, N>>,
     index: &Tensor<I>,
     updates: &Tensor<Vector<E, N>>,
@@ -112,7 +114,7 @@ fn set_strided_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
 
 /// As [`add_kernel`], for tensors whose axes fold to five.
 #[cube(launch_unchecked, address_type = "dynamic")]
-fn add_strided_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C: Size>(
+pub fn add_strided_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C: Size>(
     target: &Tensor<Atomic<Vector<E, A>>>,
     index: &Tensor<I>,
     updates: &Tensor<Vector<E, N>>,

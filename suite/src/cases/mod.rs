@@ -2,14 +2,16 @@
 
 use girih_testkit::case::Case;
 
+pub mod kernels;
 #[cfg(feature = "offline")]
 pub mod offline;
 pub mod smoke;
 pub mod vectors;
+pub mod views;
 
 /// Every case that runs on a device.
 pub fn device_cases() -> Vec<Case> {
-    [smoke::cases(), vectors::cases()].concat()
+    [smoke::cases(), vectors::cases(), views::cases(), kernels::cases()].concat()
 }
 
 /// Every case that compiles kernels for an NVIDIA GPU without one.

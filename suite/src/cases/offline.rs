@@ -1,8 +1,12 @@
 //! Kernels to PTX and SASS with no GPU: the instructions that matter are there, and local memory is not.
 
+use cubecl::ir::{ElemType, FloatKind, IntKind};
+use cubecl::prelude::*;
+use girih::Bounds;
+use girih_kernels::raw::{self, Cut};
 use girih_testkit::{
     Error, cases,
-    offline::{Toolkit, buffer, hopper, settings, target},
+    offline::{Compiled, Toolkit, buffer, hopper, settings, target, tensor},
 };
 
 use super::smoke::copy;
@@ -10,6 +14,15 @@ use super::smoke::copy;
 cases! {
     in Toolkit;
     copy_reads_and_writes_global_memory,
+    gather_of_f32_rows_moves_16_bytes,
+    gather_of_bf16_rows_moves_16_bytes,
+    gather_of_i8_rows_moves_16_bytes,
+    gather_reports_by_an_atomic_minimum,
+    gather_of_five_axes_compiles,
+    scatter_set_moves_16_bytes,
+    scatter_add_combines_4_floats_at_once,
+    scatter_add_of_bf16_combines_pairs,
+    large_tiles_stay_out_of_local_memory,
 }
 
 fn copy_reads_and_writes_global_memory(toolkit: &Toolkit) -> Result<(), Error> {
@@ -18,5 +31,118 @@ fn copy_reads_and_writes_global_memory(toolkit: &Toolkit) -> Result<(), Error> {
     compiled.assert_ptx("ld.global");
     compiled.assert_ptx("st.global");
     compiled.assert_no_local_memory();
+    Ok(())
+}
+
+/// One tile spans the tensors' last axis, and there is one slab.
+const WHOLE: Cut = Cut { columns: false, slabs: false };
+
+/// No record of offences.
+fn none() -> ComptimeOptionCompilationArg<Box<[Atomic<u32>]>> {
+    ComptimeOptionCompilationArg::None
+}
+
+/// Five scalars set at launch.
+fn five() -> SequenceCompilationArg<usize> {
+    SequenceCompilationArg { values: [(); 5].into_iter().collect() }
+}
+
+/// Tiles of rows of `columns` elements, `rows` of them, in vectors of `width`; 32-bit offsets.
+fn gather_kernel(
+    element: ElemType,
+    bounds: Bounds,
+    [width, rows, columns]: [usize; 3],
+) -> impl CubeKernel {
+    let record = match bounds {
+        Bounds::Report => ComptimeOptionCompilationArg::Some(buffer()),
+        _ => none(),
+    };
+    let index = ElemType::Int(IntKind::I32);
+    raw::gather_kernel::GatherKernel::new(
+        settings(256), hopper(), target(), width, 1, rows, columns, tensor(), tensor(), tensor(), record, (), (), WHOLE,
+        bounds, [element, index],
+    )
+}
+
+fn gather_moves_16_bytes(toolkit: &Toolkit, element: ElemType, width: usize) -> Result<(), Error> {
+    let compiled = toolkit.compile(gather_kernel(element, Bounds::Mask, [width, 16, 32 * width]))?;
+    // Two packets a unit: both loads are in flight before the first store.
+    assert_eq!(compiled.count_sass("LDG.E.128"), 2, "{}", compiled.sass);
+    assert_eq!(compiled.count_sass("STG.E.128"), 2);
+    compiled.assert_no_local_memory();
+    compiled.assert_registers_at_most(40);
+    Ok(())
+}
+
+fn gather_of_f32_rows_moves_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
+    gather_moves_16_bytes(toolkit, ElemType::Float(FloatKind::F32), 4)
+}
+
+fn gather_of_bf16_rows_moves_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
+    gather_moves_16_bytes(toolkit, ElemType::Float(FloatKind::BF16), 8)
+}
+
+fn gather_of_i8_rows_moves_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
+    gather_moves_16_bytes(toolkit, ElemType::Int(IntKind::I8), 16)
+}
+
+fn gather_reports_by_an_atomic_minimum(toolkit: &Toolkit) -> Result<(), Error> {
+    let float = ElemType::Float(FloatKind::F32);
+    let compiled = toolkit.compile(gather_kernel(float, Bounds::Report, [4, 16, 128]))?;
+    compiled.assert_ptx("min.u32");
+    compiled.assert_sass("LDG.E.128");
+    compiled.assert_no_local_memory();
+    Ok(())
+}
+
+fn gather_of_five_axes_compiles(toolkit: &Toolkit) -> Result<(), Error> {
+    let types = [ElemType::Float(FloatKind::F32), ElemType::Int(IntKind::I64)];
+    let kernel = raw::gather_strided_kernel::GatherStridedKernel::new(
+        settings(256), hopper(), target(), 1, 1, 64, 8, tensor(), tensor(), tensor(), none(), five(), Bounds::Wrap, types,
+    );
+    toolkit.compile(kernel)?.assert_no_local_memory();
+    Ok(())
+}
+
+fn scatter_set_moves_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
+    let types = [ElemType::Float(FloatKind::F32), ElemType::Int(IntKind::I32)];
+    let kernel = raw::set_kernel::SetKernel::new(
+        settings(256), hopper(), target(), 4, 1, 16, 128, tensor(), tensor(), tensor(), none(), (), (), WHOLE,
+        Bounds::Mask, types,
+    );
+    let compiled = toolkit.compile(kernel)?;
+    compiled.assert_sass("LDG.E.128");
+    compiled.assert_sass("STG.E.128");
+    compiled.assert_no_local_memory();
+    Ok(())
+}
+
+fn scatter_add(toolkit: &Toolkit, element: FloatKind, atomic: usize) -> Result<Compiled, Error> {
+    let types = [ElemType::Float(element), ElemType::Int(IntKind::I32)];
+    let kernel = raw::add_kernel::AddKernel::new(
+        settings(256), hopper(), target(), atomic, atomic, 1, 16, 128, tensor(), tensor(), tensor(), none(), (), (),
+        WHOLE, Bounds::Mask, types,
+    );
+    toolkit.compile(kernel)
+}
+
+fn scatter_add_combines_4_floats_at_once(toolkit: &Toolkit) -> Result<(), Error> {
+    let compiled = scatter_add(toolkit, FloatKind::F32, 4)?;
+    compiled.assert_ptx("add.v4.f32");
+    compiled.assert_no_local_memory();
+    Ok(())
+}
+
+fn scatter_add_of_bf16_combines_pairs(toolkit: &Toolkit) -> Result<(), Error> {
+    let compiled = scatter_add(toolkit, FloatKind::BF16, 2)?;
+    compiled.assert_ptx("bf16x2");
+    compiled.assert_no_local_memory();
+    Ok(())
+}
+
+fn large_tiles_stay_out_of_local_memory(toolkit: &Toolkit) -> Result<(), Error> {
+    let kernel =
+        super::views::large_tile::LargeTile::new(settings(256), hopper(), target(), tensor(), buffer(), tensor());
+    toolkit.compile(kernel)?.assert_no_local_memory();
     Ok(())
 }

@@ -1,0 +1,13 @@
+//! The launchers: every argument's kinds against a host model, refusals, and what a device keeps after them.
+
+mod gather;
+mod model;
+mod refusals;
+mod scatter;
+
+use girih_testkit::case::Case;
+
+/// Every case of the launchers.
+pub fn cases() -> Vec<Case> {
+    [gather::cases(), scatter::cases(), refusals::cases()].concat()
+}

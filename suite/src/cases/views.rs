@@ -1,0 +1,419 @@
+//! Views as a kernel author uses them: the numeric examples of the gather-scatter view, paddings, bounds, vectors,
+//! large tiles, refusals.
+
+use cubecl::prelude::*;
+use girih::{prelude::*, view::Reporter};
+use girih_testkit::{Buffer, Error, Rt, cases, check::assert_same};
+
+cases! {
+    gathers_rows_as_the_first_example,
+    gathers_columns_masked_as_the_second_example,
+    scatters_rows_as_the_third_example,
+    pads_with_every_padding,
+    follows_every_bounds_policy,
+    keeps_the_smallest_offence,
+    takes_the_extremes_of_every_index_type,
+    masks_starts_on_either_side,
+    moves_vectors_from_any_start,
+    runs_the_kernel_of_the_design,
+    streams_a_tile_larger_than_the_registers,
+    reads_through_expanded_strides,
+    makes_tiles_of_nothing,
+    refuses_stores_that_would_split_a_vector,
+    refuses_an_order_that_is_no_permutation,
+    refuses_report_without_a_reporter,
+}
+
+const ONE_CUBE: CubeCount = CubeCount::Static(1, 1, 1);
+
+/// `10 * row + column`, as the examples have it.
+fn table(rows: i32, columns: i32) -> Vec<i32> {
+    (0..rows)
+        .flat_map(|row| (0..columns).map(move |column| 10 * row + column))
+        .collect()
+}
+
+#[cube(launch_unchecked)]
+fn example_1(x: &Tensor<i32>, indices: &[i32], out: &mut Tensor<i32>) {
+    let cube = this_cube();
+    let view = GatherScatterView::<i32, shape![4, 4], 0>::of(x);
+    let rows = TileView::<i32, shape![4]>::of(indices).load(&cube, 0);
+    let tile = view.load(&cube, (&rows, 3));
+    TileViewMut::<i32, shape![4, 4]>::of(out).store(&cube, tile, (0, 0));
+}
+
+fn gathers_rows_as_the_first_example(rt: &Rt) -> Result<(), Error> {
+    let x = rt.put_tensor(&table(8, 10), &[8, 10]);
+    let indices = rt.put(&[5, 0, 3, 5]);
+    let out = rt.poisoned_tensor::<i32>(&[4, 4], &[4, 1]);
+    // SAFETY: every index is in range.
+    unsafe {
+        example_1::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), indices.arg(), out.arg());
+    }
+    let want = [53, 54, 55, 56, 3, 4, 5, 6, 33, 34, 35, 36, 53, 54, 55, 56];
+    assert_same(&rt.read_tensor(&out)?, &want);
+    Ok(())
+}
+
+#[cube(launch_unchecked)]
+fn example_2(x: &Tensor<f32>, indices: &[i32], out: &mut Tensor<f32>) {
+    let cube = this_cube();
+    let view = GatherScatterView::<f32, shape![4, 4], 1>::of(x);
+    let columns = TileView::<i32, shape![4]>::of(indices).load(&cube, 0);
+    let tile = view.load_masked(&cube, NegInf, (3, &columns));
+    TileViewMut::<f32, shape![4, 4]>::of(out).store(&cube, tile, (0, 0));
+}
+
+fn gathers_columns_masked_as_the_second_example(rt: &Rt) -> Result<(), Error> {
+    let values: Vec<f32> = table(6, 10).into_iter().map(|value| value as f32).collect();
+    let x = rt.put_tensor(&values, &[6, 10]);
+    let indices = rt.put(&[5, 6, 10, 1]);
+    let out = rt.poisoned_tensor::<f32>(&[4, 4], &[4, 1]);
+    // SAFETY: the load is masked, the store covers `out`.
+    unsafe {
+        example_2::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), indices.arg(), out.arg());
+    }
+    let m = f32::NEG_INFINITY;
+    let want = [35., 36., m, 31., 45., 46., m, 41., 55., 56., m, 51., m, m, m, m];
+    assert_same(&rt.read_tensor(&out)?, &want);
+    Ok(())
+}
+
+#[cube(launch_unchecked)]
+fn example_3(x: &mut Tensor<i32>, indices: &[i32], data: &Tensor<i32>) {
+    let cube = this_cube();
+    let tile = TileView::<i32, shape![2, 4]>::of(data).load(&cube, (0, 0));
+    let rows = TileView::<i32, shape![2]>::of(indices).load(&cube, 0);
+    GatherScatterViewMut::<i32, shape![2, 4], 0>::of(x).store(&cube, tile, (&rows, 1));
+}
+
+fn scatters_rows_as_the_third_example(rt: &Rt) -> Result<(), Error> {
+    let mut want = table(6, 10);
+    let x = rt.put_tensor(&want, &[6, 10]);
+    let indices = rt.put(&[3, 1]);
+    let data = rt.put_tensor(&[70, 71, 72, 73, 80, 81, 82, 83], &[2, 4]);
+    // SAFETY: every index is in range.
+    unsafe {
+        example_3::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), indices.arg(), data.arg());
+    }
+    want[31..35].copy_from_slice(&[70, 71, 72, 73]);
+    want[11..15].copy_from_slice(&[80, 81, 82, 83]);
+    assert_same(&rt.read_tensor(&x)?, &want);
+    Ok(())
+}
+
+#[cube(launch_unchecked)]
+fn paddings(x: &[f32], out: &mut [f32]) {
+    let unit = this_unit();
+    let from = TileView::<f32, shape![1]>::of(x);
+    let mut to = TileViewMut::<f32, shape![1]>::of(out);
+    to.store(&unit, from.load_masked(&unit, Zero, 9), 0);
+    to.store(&unit, from.load_masked(&unit, NegZero, 9), 1);
+    to.store(&unit, from.load_masked(&unit, NaN, 9), 2);
+    to.store(&unit, from.load_masked(&unit, PosInf, 9), 3);
+    to.store(&unit, from.load_masked(&unit, NegInf, 9), 4);
+    to.store(&unit, from.load_masked(&unit, comptime!(Pad(-2.5f32)), 9), 5);
+}
+
+fn pads_with_every_padding(rt: &Rt) -> Result<(), Error> {
+    let (x, out) = (rt.put(&[1f32; 4]), rt.poisoned::<f32>(6));
+    // SAFETY: loads are masked, stores within `out`.
+    unsafe {
+        paddings::launch_unchecked(&rt.client, ONE_CUBE, CubeDim::new_1d(1), x.arg(), out.arg());
+    }
+    let got = rt.read(&out)?;
+    assert_eq!(got[0].to_bits(), 0);
+    assert_eq!(got[1].to_bits(), 0x8000_0000);
+    assert!(got[2].is_nan());
+    assert_eq!(got[2].to_bits(), f32::NAN.to_bits(), "the padding, not poison");
+    assert_eq!(got[3..], [f32::INFINITY, f32::NEG_INFINITY, -2.5]);
+    Ok(())
+}
+
+#[cube(launch_unchecked)]
+fn by_policy<I: Int>(x: &[u32], indices: &[I], out: &mut [u32], #[comptime] bounds: Bounds) {
+    let cube = this_cube();
+    let list = TileView::<I, shape![8]>::of(indices).load(&cube, 0);
+    let view = GatherScatterView::<u32, shape![8], 0>::of(x).bounds(bounds);
+    let tile = view.load_masked(&cube, comptime!(Pad(77u32)), &list);
+    TileViewMut::<u32, shape![8]>::of(out).store(&cube, tile, 0);
+}
+
+fn under<I: Int + CubeElement>(rt: &Rt, x: &[u32], indices: [I; 8], bounds: Bounds) -> Result<Vec<u32>, Error> {
+    let (x, list, out) = (rt.put(x), rt.put(&indices), rt.poisoned::<u32>(8));
+    // SAFETY: the load is masked, the store covers `out`.
+    unsafe {
+        by_policy::launch_unchecked::<I>(
+            &rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), list.arg(), out.arg(), bounds,
+        );
+    }
+    rt.read(&out)
+}
+
+fn follows_every_bounds_policy(rt: &Rt) -> Result<(), Error> {
+    let x = [10, 11, 12];
+    let indices = [0i32, 2, 3, -1, -3, -4, i32::MAX, i32::MIN];
+    let p = 77;
+    assert_same(&under(rt, &x, indices, Bounds::Mask)?, &[10, 12, p, p, p, p, p, p]);
+    assert_same(&under(rt, &x, indices, Bounds::Clamp)?, &[10, 12, 12, 10, 10, 10, 12, 10]);
+    assert_same(&under(rt, &x, indices, Bounds::Wrap)?, &[10, 12, p, 12, 10, p, p, p]);
+    Ok(())
+}
+
+fn takes_the_extremes_of_every_index_type(rt: &Rt) -> Result<(), Error> {
+    let x: Vec<u32> = (0..200).collect();
+    let p = 77;
+    let mask = Bounds::Mask;
+    assert_same(
+        &under(rt, &x, [0i64, 199, 200, -1, i64::MAX, i64::MIN, 1 << 32, (1 << 32) + 1], mask)?,
+        &[0, 199, p, p, p, p, p, p],
+    );
+    assert_same(
+        &under(rt, &x, [-1i64, -200, -201, i64::MAX, i64::MIN, -(1 << 32), 5, -(1 << 32) - 1], Bounds::Wrap)?,
+        &[199, 0, p, p, p, p, 5, p],
+    );
+    assert_same(
+        &under(rt, &x, [0u64, 199, 200, u64::MAX, 1 << 32, 1 << 63, 7, 8], mask)?,
+        &[0, 199, p, p, p, p, 7, 8],
+    );
+    assert_same(
+        &under(rt, &x, [0u32, 199, 200, u32::MAX, 1 << 31, 3, 4, 5], mask)?,
+        &[0, 199, p, p, p, 3, 4, 5],
+    );
+    Ok(())
+}
+
+#[cube(launch_unchecked)]
+fn reporting(x: &[u32], indices: &[i32], record: &[Atomic<u32>], out: &mut [u32]) {
+    let cube = this_cube();
+    let list = TileView::<i32, shape![8]>::of(indices).load(&cube, 0);
+    let view = GatherScatterView::<u32, shape![8], 0>::of(x).report(Reporter::new(record, 100u32));
+    let tile = view.load_masked(&cube, Zero, &list);
+    TileViewMut::<u32, shape![8]>::of(out).store(&cube, tile, 0);
+}
+
+fn keeps_the_smallest_offence(rt: &Rt) -> Result<(), Error> {
+    let x = rt.put(&[10u32, 11, 12]);
+    for (indices, want) in [([0, 1, 2, 9, 1, -1, 0, 4], 103), ([0; 8], u32::MAX)] {
+        let (list, record, out) = (rt.put(&indices), rt.put(&[u32::MAX]), rt.poisoned::<u32>(8));
+        // SAFETY: the load is masked, the store covers `out`.
+        unsafe {
+            reporting::launch_unchecked(
+                &rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), list.arg(), record.arg(), out.arg(),
+            );
+        }
+        let in_range = |index: i32| usize::try_from(index).ok().and_then(|index| [10, 11, 12].get(index).copied());
+        let values: Vec<u32> = indices.map(|index| in_range(index).unwrap_or(0)).into();
+        assert_same(&rt.read(&out)?, &values);
+        assert_same(&rt.read(&record)?, &[want]);
+    }
+    Ok(())
+}
+
+#[cube(launch_unchecked)]
+fn from_start(x: &Tensor<u32>, starts: &[i32], out: &mut Tensor<u32>) {
+    let cube = this_cube();
+    let list = TileView::<i32, shape![1]>::of(starts).load(&cube, 0);
+    let view = GatherScatterView::<u32, shape![1, 6], 0>::of(x);
+    let tile = view.load_masked(&cube, comptime!(Pad(9u32)), (&list, starts[1]));
+    TileViewMut::<u32, shape![1, 6]>::of(out).store(&cube, tile, (0, 0));
+}
+
+fn masks_starts_on_either_side(rt: &Rt) -> Result<(), Error> {
+    let x = rt.put_tensor(&[0u32, 1, 2, 3], &[1, 4]);
+    let cases = [(-2, [9, 9, 0, 1, 2, 3]), (3, [3, 9, 9, 9, 9, 9]), (-7, [9; 6]), (i32::MAX - 6, [9; 6]), (i32::MIN, [9; 6])];
+    for (start, want) in cases {
+        let starts = rt.put(&[0, start]);
+        let out = rt.poisoned_tensor::<u32>(&[1, 6], &[6, 1]);
+        // SAFETY: the load is masked, the store covers `out`.
+        unsafe {
+            from_start::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), starts.arg(), out.arg());
+        }
+        assert_same(&rt.read_tensor(&out)?, &want);
+    }
+    Ok(())
+}
+
+#[cube(launch_unchecked)]
+fn vectors_from_start<N: Size>(x: &Tensor<Vector<u32, N>>, starts: &[u32], out: &mut Tensor<Vector<u32, N>>) {
+    let cube = this_cube();
+    let rows = TileView::<u32, shape![2]>::of(starts).load(&cube, 1);
+    let view = GatherScatterView::<u32, shape![2, 8], 0>::of(x);
+    let tile = view.load_masked(&cube, comptime!(Pad(99u32)), (&rows, starts[0]));
+    TileViewMut::<u32, shape![2, 8]>::of(out).store(&cube, tile, (0, 0));
+}
+
+fn moves_vectors_from_any_start(rt: &Rt) -> Result<(), Error> {
+    let values: Vec<u32> = (0..48).collect();
+    let x = rt.put_tensor(&values, &[4, 12]);
+    for start in [0u32, 4, 8, 1, 3, 6, 11, 12, 13] {
+        let starts = rt.put(&[start, 0, 3, 9]);
+        let out = rt.poisoned_tensor::<u32>(&[2, 8], &[8, 1]);
+        // SAFETY: the load is masked, the store covers `out`.
+        unsafe {
+            vectors_from_start::launch_unchecked(
+                &rt.client, ONE_CUBE, rt.cube_dim(), 4, x.arg(), starts.arg(), out.arg(),
+            );
+        }
+        let row = |row: u32| (start..start + 8).map(move |c| if row < 4 && c < 12 { 12 * row + c } else { 99 });
+        let want: Vec<u32> = row(3).chain(row(9)).collect();
+        assert_same(&rt.read_tensor(&out)?, &want);
+    }
+    Ok(())
+}
+
+/// The first kernel of the README.
+#[cube(launch_unchecked)]
+fn gather_rows<E: Numeric, I: Int>(table: &Tensor<E>, index: &Tensor<I>, out: &mut Tensor<E>) {
+    let cube = this_cube();
+    let rows = TileView::<I, shape![8]>::of(index).load_masked(&cube, Zero, CUBE_POS);
+    let view = GatherScatterView::<E, shape![8, 256], 0>::of(table);
+    let tile = view.load_masked(&cube, Zero, (&rows, 0));
+    TileViewMut::<E, shape![8, 256]>::of(out).store_masked(&cube, tile, (CUBE_POS, 0));
+}
+
+fn runs_the_kernel_of_the_design(rt: &Rt) -> Result<(), Error> {
+    let (rows, columns, n) = (30, 100, 19);
+    let values: Vec<f32> = (0..rows * columns).map(|value| value as f32).collect();
+    let indices: Vec<i32> = (0..n).map(|i| (i * 7) % 34 - 2).collect();
+    let table = rt.put_tensor(&values, &[rows, columns]);
+    let index = rt.put_tensor(&indices, &[n as usize]);
+    let out = rt.poisoned_tensor::<f32>(&[n as usize, columns], &[columns, 1]);
+    // SAFETY: every access is masked.
+    unsafe {
+        gather_rows::launch_unchecked::<f32, i32>(
+            &rt.client, CubeCount::Static(3, 1, 1), rt.cube_dim(), table.arg(), index.arg(), out.arg(),
+        );
+    }
+    let want: Vec<f32> = indices
+        .iter()
+        .flat_map(|&index| {
+            let row = usize::try_from(index).ok().filter(|&row| row < rows);
+            (0..columns).map(move |column| row.map_or(0.0, |row| (row * columns + column) as f32))
+        })
+        .collect();
+    assert_same(&rt.read_tensor(&out)?, &want);
+    Ok(())
+}
+
+#[cube(launch_unchecked)]
+pub(super) fn large_tile(x: &Tensor<u32>, indices: &[u32], out: &mut Tensor<u32>) {
+    let cube = this_cube();
+    let rows = TileView::<u32, shape![128]>::of(indices).load(&cube, 0);
+    let view = GatherScatterView::<u32, shape![128, 128], 0>::of(x);
+    let tile = view.load_masked(&cube, Zero, (&rows, 0));
+    TileViewMut::<u32, shape![128, 128]>::of(out).store_masked(&cube, tile, (0, 0));
+}
+
+fn streams_a_tile_larger_than_the_registers(rt: &Rt) -> Result<(), Error> {
+    let values: Vec<u32> = (0..200 * 128).collect();
+    let indices: Vec<u32> = (0..128).map(|i| (i * 37) % 210).collect();
+    let x = rt.put_tensor(&values, &[200, 128]);
+    let list = rt.put(&indices);
+    let out = rt.poisoned_tensor::<u32>(&[128, 128], &[128, 1]);
+    // SAFETY: every access is masked.
+    unsafe {
+        large_tile::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), list.arg(), out.arg());
+    }
+    let want: Vec<u32> = indices
+        .iter()
+        .flat_map(|&row| (0..128).map(move |column| if row < 200 { row * 128 + column } else { 0 }))
+        .collect();
+    assert_same(&rt.read_tensor(&out)?, &want);
+    Ok(())
+}
+
+#[cube(launch_unchecked)]
+fn square(x: &Tensor<u32>, out: &mut Tensor<u32>) {
+    let cube = this_cube();
+    let tile = TileView::<u32, shape![4, 4]>::of(x).load_masked(&cube, Zero, (CUBE_POS, 0));
+    TileViewMut::<u32, shape![4, 4]>::of(out).store_masked(&cube, tile, (CUBE_POS, 0));
+}
+
+fn reads_through_expanded_strides(rt: &Rt) -> Result<(), Error> {
+    let x = rt.put(&[5u32, 6, 7]).tensor(&[5, 3], &[0, 1]);
+    let out = rt.poisoned_tensor::<u32>(&[5, 3], &[3, 1]);
+    // SAFETY: every access is masked.
+    unsafe {
+        square::launch_unchecked(&rt.client, CubeCount::Static(2, 1, 1), rt.cube_dim(), x.arg(), out.arg());
+    }
+    assert_same(&rt.read_tensor(&out)?, &[5u32, 6, 7].repeat(5));
+    Ok(())
+}
+
+#[cube(launch_unchecked)]
+fn made(value: f32, counted: &mut Tensor<f32>, filled: &mut Tensor<f32>) {
+    let cube = this_cube();
+    let iota = Tile::<f32, shape![3, 5]>::iota();
+    TileViewMut::<f32, shape![3, 5]>::of(counted).store(&cube, iota, (0, 0));
+    let full = Tile::<f32, shape![2, 7]>::full(value);
+    TileViewMut::<f32, shape![2, 7]>::of(filled).store(&cube, full, (0, 0));
+}
+
+fn makes_tiles_of_nothing(rt: &Rt) -> Result<(), Error> {
+    let counted = rt.poisoned_tensor::<f32>(&[3, 5], &[5, 1]);
+    let filled = rt.poisoned_tensor::<f32>(&[2, 7], &[7, 1]);
+    // SAFETY: the stores cover their tensors.
+    unsafe {
+        made::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), 1.5, counted.arg(), filled.arg());
+    }
+    let want: Vec<f32> = (0..15).map(|i| i as f32).collect();
+    assert_same(&rt.read_tensor(&counted)?, &want);
+    assert_same(&rt.read_tensor(&filled)?, &[1.5; 14]);
+    Ok(())
+}
+
+/// The error that reading `out` gives, which must hold `text`.
+fn assert_refused(rt: &Rt, out: &Buffer<u32>, text: &str) {
+    match rt.read(out) {
+        Err(Error::Kernel { reason, .. }) => assert!(reason.contains(text), "`{text}` is not in: {reason}"),
+        other => panic!("not refused: {other:?}"),
+    }
+    // The next call works.
+    let fresh = rt.put(&[3u32]);
+    assert_same(&rt.read(&fresh).expect("the device still works"), &[3]);
+}
+
+#[cube(launch_unchecked)]
+fn split_vector<N: Size>(start: u32, indices: &[u32], out: &mut Tensor<Vector<u32, N>>) {
+    let cube = this_cube();
+    let list = TileView::<u32, shape![1]>::of(indices).load(&cube, 0);
+    let tile = Tile::<u32, shape![1, 4]>::full(1u32);
+    GatherScatterViewMut::<u32, shape![1, 4], 0>::of(out).store_masked(&cube, tile, (&list, start));
+}
+
+fn refuses_stores_that_would_split_a_vector(rt: &Rt) {
+    let (list, out) = (rt.put(&[0u32]), rt.put_tensor(&[0u32; 16], &[2, 8]));
+    // SAFETY: the kernel is refused.
+    unsafe {
+        split_vector::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), 4, 1, list.arg(), out.arg());
+    }
+    assert_refused(rt, &out.storage, "girih: GatherScatterViewMut::store: a tile of extents [1, 4]");
+}
+
+#[cube(launch_unchecked)]
+fn disordered(x: &Tensor<u32>, out: &mut Tensor<u32>) {
+    let cube = this_cube();
+    let tile = TileView::<u32, shape![2, 2]>::of(x).order([1, 1]).load(&cube, (0, 0));
+    TileViewMut::<u32, shape![2, 2]>::of(out).store(&cube, tile, (0, 0));
+}
+
+fn refuses_an_order_that_is_no_permutation(rt: &Rt) {
+    let (x, out) = (rt.put_tensor(&[0u32; 4], &[2, 2]), rt.put_tensor(&[0u32; 4], &[2, 2]));
+    // SAFETY: the kernel is refused.
+    unsafe {
+        disordered::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), out.arg());
+    }
+    assert_refused(rt, &out.storage, "girih: TileView::order: [1, 1]; a permutation of 0..2 is needed");
+}
+
+fn refuses_report_without_a_reporter(rt: &Rt) {
+    let (x, list, out) = (rt.put(&[1u32]), rt.put(&[0i32; 8]), rt.put(&[0u32; 8]));
+    // SAFETY: the kernel is refused.
+    unsafe {
+        by_policy::launch_unchecked::<i32>(
+            &rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), list.arg(), out.arg(), Bounds::Report,
+        );
+    }
+    assert_refused(rt, &out, "girih: GatherScatterView::bounds: Bounds::Report; call `report(reporter)`");
+}
