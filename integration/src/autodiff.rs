@@ -50,7 +50,11 @@ impl<B: IndexBackend> Kept<B> {
         let ones = Shape::from(vec![1; shape.num_dims()]);
         let zero = B::float_zeros(ones, &gradient.device(), gradient.dtype().into());
         let zeros = B::float_expand(zero, shape);
-        let Self { index, axis, bounds } = self;
+        let Self {
+            index,
+            axis,
+            bounds,
+        } = self;
         B::scatter_float(gradient, index, zeros, axis, ScatterMode::Set, bounds).0
     }
 }
@@ -160,18 +164,14 @@ impl<B: IndexBackend, C: CheckpointStrategy> IndexBackend for Autodiff<B, C> {
         let state = Kept::<B>::new(&index, axis, bounds);
         let (values, record) = B::scatter_float(target, index, updates, axis, mode, bounds);
         let values = match mode {
-            ScatterMode::Add => {
-                match ScatterAdd.prepare::<C>(nodes).compute_bound().stateful() {
-                    OpsKind::Tracked(prep) => prep.finish(state, values),
-                    OpsKind::UnTracked(prep) => prep.finish(values),
-                }
-            }
-            ScatterMode::Set => {
-                match ScatterSet.prepare::<C>(nodes).compute_bound().stateful() {
-                    OpsKind::Tracked(prep) => prep.finish(state, values),
-                    OpsKind::UnTracked(prep) => prep.finish(values),
-                }
-            }
+            ScatterMode::Add => match ScatterAdd.prepare::<C>(nodes).compute_bound().stateful() {
+                OpsKind::Tracked(prep) => prep.finish(state, values),
+                OpsKind::UnTracked(prep) => prep.finish(values),
+            },
+            ScatterMode::Set => match ScatterSet.prepare::<C>(nodes).compute_bound().stateful() {
+                OpsKind::Tracked(prep) => prep.finish(state, values),
+                OpsKind::UnTracked(prep) => prep.finish(values),
+            },
         };
         (values, record)
     }

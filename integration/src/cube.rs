@@ -119,8 +119,8 @@ fn scatter(
 ) -> (CubeTensor, CubeTensor) {
     let dtype = target.dtype;
     let [element, by] = [dtype, index.dtype].map(dtype_to_storage_type);
-    let wide = mode == ScatterMode::Add
-        && matches!(sums(&target.client, element, by), Ok(Sums::InF32));
+    let wide =
+        mode == ScatterMode::Add && matches!(sums(&target.client, element, by), Ok(Sums::InF32));
     if wide {
         let [target, updates] = [target, updates].map(|tensor| cast(tensor, DType::F32));
         let (sums, record) = scatter_into(target, index, updates, axis, mode, bounds);

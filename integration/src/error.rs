@@ -23,7 +23,9 @@ pub enum Error {
         allowed: String,
     },
     /// A device that the kernels do not run on.
-    #[error("a tensor is on {given}; {call} runs on CubeCL's devices that this build has: {allowed}")]
+    #[error(
+        "a tensor is on {given}; {call} runs on CubeCL's devices that this build has: {allowed}"
+    )]
     Backend {
         /// The call.
         call: &'static str,

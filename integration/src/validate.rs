@@ -162,7 +162,12 @@ impl Call {
 /// The client of a device with CubeCL; an autodiff device has that of the device it wraps.
 fn client(device: &DispatchDevice) -> Option<Client> {
     match device {
-        #[cfg(any(feature = "cpu", feature = "cuda", feature = "vulkan", feature = "wgpu"))]
+        #[cfg(any(
+            feature = "cpu",
+            feature = "cuda",
+            feature = "vulkan",
+            feature = "wgpu"
+        ))]
         DispatchDevice::Cube(device) => Some(device.client()),
         DispatchDevice::Autodiff(device) => client(device),
         #[allow(unreachable_patterns, reason = "a build may have no other backend")]

@@ -176,10 +176,7 @@ fn member(word: &str, line: usize) -> Result<usize, ParseError> {
 }
 
 /// One faction for every member up to the highest that is named anywhere.
-fn assign(
-    sides: &[(usize, Faction)],
-    ties: &[(usize, usize)],
-) -> Result<Vec<Faction>, ParseError> {
+fn assign(sides: &[(usize, Faction)], ties: &[(usize, usize)]) -> Result<Vec<Faction>, ParseError> {
     let named = sides.iter().map(|side| side.0);
     let last = named.chain(ties.iter().map(|tie| tie.1)).max();
     (0..last.map_or(0, |last| last + 1))

@@ -15,6 +15,9 @@ pub struct Point {
 /// Steps of the majorization; each lowers the stress, and the club's no longer moves after these.
 const STEPS: usize = 300;
 
+/// The least distance between two members: room for their marks.
+const APART: f64 = 0.5;
+
 /// A place for every member, the same in every run. The instructor is on the left of the
 /// administrator, at the same height; members with no path between them are drawn apart.
 pub fn layout(club: &Club) -> Vec<Point> {
@@ -23,6 +26,7 @@ pub fn layout(club: &Club) -> Vec<Point> {
     for _ in 0..STEPS {
         majorize(&mut places, &distances);
     }
+    separate(&mut places);
     turn(&mut places);
     places
 }
@@ -89,6 +93,31 @@ fn majorize(places: &mut [Point], distances: &[Vec<f64>]) {
     }
 }
 
+/// Pushes pairs that are too close apart, each half of the way, until none is.
+fn separate(places: &mut [Point]) {
+    for _ in 0..STEPS {
+        let mut moved = false;
+        for b in 1..places.len() {
+            for a in 0..b {
+                let (dx, dy) = (places[b].x - places[a].x, places[b].y - places[a].y);
+                let distance = dx.hypot(dy).max(1e-9);
+                let missing = APART - distance;
+                if missing > 1e-9 {
+                    let half = missing / 2.0 / distance;
+                    places[a].x -= half * dx;
+                    places[a].y -= half * dy;
+                    places[b].x += half * dx;
+                    places[b].y += half * dy;
+                    moved = true;
+                }
+            }
+        }
+        if !moved {
+            break;
+        }
+    }
+}
+
 /// Turns the picture so that the two labelled members are level.
 fn turn(places: &mut [Point]) {
     if places.len() <= ADMINISTRATOR {
@@ -132,7 +161,10 @@ mod tests {
         for a in 0..places.len() {
             for b in 0..a {
                 let apart = between(places[a], places[b]);
-                assert!(apart > 0.15, "members {b} and {a} are {apart} apart");
+                assert!(
+                    apart > APART - 1e-6,
+                    "members {b} and {a} are {apart} apart"
+                );
             }
         }
     }

@@ -65,10 +65,10 @@ fn heading(club: &Club, mistakes: &[usize]) -> Group {
         [] => "no mistakes".to_owned(),
         some => {
             let numbers: Vec<String> = some.iter().map(|member| number(*member)).collect();
-            format!("wrong: {}", numbers.join(", "))
+            format!("mistaken: {}", numbers.join(", "))
         }
     };
-    let subtitle = format!("A graph convolution was told the sides of 1 and 34; {wrong}");
+    let subtitle = format!("A graph convolution told only the sides of members 1 and 34; {wrong}");
     Group::new()
         .add(text("title", MARGIN, 52.0, headline(club, mistakes)))
         .add(text("subtitle", MARGIN, 80.0, subtitle))
@@ -128,12 +128,12 @@ fn legend() -> Group {
         .add(label(88.0, "predicted: Mr. Hi"))
         .add(circle("officers", at(250.0), 10.0))
         .add(label(268.0, "predicted: the officers"))
-        .add(circle("told", at(466.0), 10.0))
-        .add(label(484.0, "side was told"))
-        .add(circle("mistake", at(618.0), 10.0))
-        .add(label(636.0, "mistake"))
-        .add(line("tie across", at(726.0), at(762.0)))
-        .add(label(772.0, "tie between sides"))
+        .add(circle("told", at(482.0), 10.0))
+        .add(label(500.0, "side was told"))
+        .add(circle("mistake", at(640.0), 10.0))
+        .add(label(658.0, "mistake"))
+        .add(line("tie across", at(744.0), at(780.0)))
+        .add(label(788.0, "tie between sides"))
 }
 
 fn class(side: Faction) -> &'static str {
@@ -192,9 +192,10 @@ fn on_page(places: &[Point]) -> Vec<Point> {
 
 /// The least and the greatest of `values`.
 fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
-    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| {
-        (least.min(value), most.max(value))
-    })
+    values.fold(
+        (f64::INFINITY, f64::NEG_INFINITY),
+        |(least, most), value| (least.min(value), most.max(value)),
+    )
 }
 
 #[cfg(test)]
@@ -219,7 +220,7 @@ mod tests {
         assert_eq!(count(&drawn, "class=\"number\""), 34);
         assert_eq!(count(&drawn, "class=\"tie"), 78 + 1);
         assert!(drawn.contains("33 of 34 sides found"));
-        assert!(drawn.contains("wrong: 9"));
+        assert!(drawn.contains("mistaken: 9"));
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            steps: 200,
+            steps: 100,
             seed: 0,
             learning_rate: 0.01,
         }

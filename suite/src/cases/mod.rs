@@ -2,6 +2,8 @@
 
 use girih_testkit::case::Case;
 
+#[cfg(feature = "burn")]
+pub mod burn;
 pub mod kernels;
 #[cfg(feature = "offline")]
 pub mod offline;
@@ -11,7 +13,15 @@ pub mod views;
 
 /// Every case that runs on a device.
 pub fn device_cases() -> Vec<Case> {
-    [smoke::cases(), vectors::cases(), views::cases(), kernels::cases()].concat()
+    [
+        smoke::cases(),
+        vectors::cases(),
+        views::cases(),
+        kernels::cases(),
+        #[cfg(feature = "burn")]
+        burn::cases(),
+    ]
+    .concat()
 }
 
 /// Every case that compiles kernels for an NVIDIA GPU without one.

@@ -71,7 +71,10 @@ fn gathers_views(rt: &Rt) -> Result<(), Error> {
         let view = floats::<2>(&table, &device).slice([0..10, first..12]);
         rows(view, &table.columns_from(first))?;
     }
-    let row = Host { shape: vec![1, 12], values: table.values[..12].to_vec() };
+    let row = Host {
+        shape: vec![1, 12],
+        values: table.values[..12].to_vec(),
+    };
     let expanded = floats::<2>(&row, &device).expand([10, 12]);
     rows(expanded, &row.gather(0, &[0; 10], Bounds::Mask))
 }
@@ -122,9 +125,20 @@ fn gathers_and_scatters_f16(rt: &Rt) -> Result<(), Error> {
     assert_eq!(rows.dtype(), DType::F16);
     assert_equals(rows, &table.gather(0, &REPEATED, Bounds::Mask));
     // Quarters up to 64 and their sums are exact in f16.
-    let sums = scatter(half(&table), 0, index(), half(&updates), Scatter::Add, Bounds::Mask)?.into_inner();
+    let sums = scatter(
+        half(&table),
+        0,
+        index(),
+        half(&updates),
+        Scatter::Add,
+        Bounds::Mask,
+    )?
+    .into_inner();
     assert_eq!(sums.dtype(), DType::F16);
-    assert_equals(sums, &table.scatter(0, &REPEATED, &updates, Scatter::Add, Bounds::Mask));
+    assert_equals(
+        sums,
+        &table.scatter(0, &REPEATED, &updates, Scatter::Add, Bounds::Mask),
+    );
     Ok(())
 }
 
@@ -136,11 +150,25 @@ fn gathers_and_scatters_integers(rt: &Rt) -> Result<(), Error> {
     let rows = gather(ints::<2>(&table, &device), 0, index(), Bounds::Mask)?.into_inner();
     assert_equals(rows, &table.gather(0, &REPEATED, Bounds::Mask));
     let (target, added) = (ints::<2>(&table, &device), ints::<2>(&updates, &device));
-    let sums = scatter(target, 0, index(), added.clone(), Scatter::Add, Bounds::Mask)?.into_inner();
-    assert_equals(sums, &table.scatter(0, &REPEATED, &updates, Scatter::Add, Bounds::Mask));
+    let sums = scatter(
+        target,
+        0,
+        index(),
+        added.clone(),
+        Scatter::Add,
+        Bounds::Mask,
+    )?
+    .into_inner();
+    assert_equals(
+        sums,
+        &table.scatter(0, &REPEATED, &updates, Scatter::Add, Bounds::Mask),
+    );
     let sums = scatter_sum(added, 0, index(), 10, Bounds::Mask)?.into_inner();
     let zeros = Host::zeros(&[10, 6]);
-    assert_equals(sums, &zeros.scatter(0, &REPEATED, &updates, Scatter::Add, Bounds::Mask));
+    assert_equals(
+        sums,
+        &zeros.scatter(0, &REPEATED, &updates, Scatter::Add, Bounds::Mask),
+    );
     Ok(())
 }
 
@@ -157,8 +185,19 @@ fn scatters<const D: usize>(
     let mut slices = shape;
     slices[axis] = index.len();
     let (target, updates) = (Host::sample(&shape, 9), Host::sample(&slices, 10));
-    let (on_device, added) = (floats::<D>(&target, &device), floats::<D>(&updates, &device));
-    let got = scatter(on_device, axis, indices(index, &device), added, mode, bounds)?.into_inner();
+    let (on_device, added) = (
+        floats::<D>(&target, &device),
+        floats::<D>(&updates, &device),
+    );
+    let got = scatter(
+        on_device,
+        axis,
+        indices(index, &device),
+        added,
+        mode,
+        bounds,
+    )?
+    .into_inner();
     assert_equals(got, &target.scatter(axis, index, &updates, mode, bounds));
     Ok(())
 }
@@ -205,9 +244,15 @@ fn scatters_into_views(rt: &Rt) -> Result<(), Error> {
     let device = device(rt);
     let (target, updates) = (Host::sample(&[10, 12], 11), Host::sample(&[7, 12], 12));
     let transposed = floats::<2>(&target.transpose(), &device).transpose();
-    let (added, index) = (floats::<2>(&updates.transpose(), &device).transpose(), indices(&REPEATED, &device));
+    let (added, index) = (
+        floats::<2>(&updates.transpose(), &device).transpose(),
+        indices(&REPEATED, &device),
+    );
     let sums = scatter(transposed, 0, index, added, Scatter::Add, Bounds::Mask)?.into_inner();
-    assert_equals(sums, &target.scatter(0, &REPEATED, &updates, Scatter::Add, Bounds::Mask));
+    assert_equals(
+        sums,
+        &target.scatter(0, &REPEATED, &updates, Scatter::Add, Bounds::Mask),
+    );
 
     // An expanded target has one row in memory and is ten.
     let row = Host::sample(&[1, 12], 13);
@@ -215,7 +260,10 @@ fn scatters_into_views(rt: &Rt) -> Result<(), Error> {
     let (added, index) = (floats::<2>(&updates, &device), indices(&REPEATED, &device));
     let sums = scatter(expanded, 0, index, added, Scatter::Add, Bounds::Mask)?.into_inner();
     let rows = row.gather(0, &[0; 10], Bounds::Mask);
-    assert_equals(sums, &rows.scatter(0, &REPEATED, &updates, Scatter::Add, Bounds::Mask));
+    assert_equals(
+        sums,
+        &rows.scatter(0, &REPEATED, &updates, Scatter::Add, Bounds::Mask),
+    );
     Ok(())
 }
 
@@ -224,8 +272,18 @@ fn scatter_leaves_other_owners_alone(rt: &Rt) -> Result<(), Error> {
     let (target, updates) = (Host::sample(&[10, 4], 14), Host::sample(&[4, 4], 15));
     let kept = floats::<2>(&target, &device);
     let index = indices(&DISTINCT, &device);
-    let written = scatter(kept.clone(), 0, index, floats(&updates, &device), Scatter::Set, Bounds::Mask)?;
-    assert_equals(written.into_inner(), &target.scatter(0, &DISTINCT, &updates, Scatter::Set, Bounds::Mask));
+    let written = scatter(
+        kept.clone(),
+        0,
+        index,
+        floats(&updates, &device),
+        Scatter::Set,
+        Bounds::Mask,
+    )?;
+    assert_equals(
+        written.into_inner(),
+        &target.scatter(0, &DISTINCT, &updates, Scatter::Set, Bounds::Mask),
+    );
     assert_equals(kept, &target);
     Ok(())
 }
@@ -235,10 +293,18 @@ fn sums_slices(rt: &Rt) -> Result<(), Error> {
     for (axis, shape) in [[7, 5], [5, 7]].iter().enumerate() {
         let updates = Host::sample(shape, 16);
         let index = indices(&REPEATED, &device);
-        let sums = scatter_sum(floats::<2>(&updates, &device), axis, index, 10, Bounds::Mask)?.into_inner();
+        let sums = scatter_sum(
+            floats::<2>(&updates, &device),
+            axis,
+            index,
+            10,
+            Bounds::Mask,
+        )?
+        .into_inner();
         let mut zeros = *shape;
         zeros[axis] = 10;
-        let want = Host::zeros(&zeros).scatter(axis, &REPEATED, &updates, Scatter::Add, Bounds::Mask);
+        let want =
+            Host::zeros(&zeros).scatter(axis, &REPEATED, &updates, Scatter::Add, Bounds::Mask);
         assert_equals(sums, &want);
     }
     Ok(())
@@ -252,9 +318,19 @@ fn an_empty_index_gives_an_empty_result(rt: &Rt) -> Result<(), Error> {
         let rows = gather(floats::<2>(&table, &device), 0, none(), bounds)?.check()?;
         assert_eq!(rows.dims(), [0, 4]);
         let updates = floats::<2>(&Host::zeros(&[0, 4]), &device);
-        let same = scatter(floats::<2>(&table, &device), 0, none(), updates.clone(), Scatter::Add, bounds)?;
+        let same = scatter(
+            floats::<2>(&table, &device),
+            0,
+            none(),
+            updates.clone(),
+            Scatter::Add,
+            bounds,
+        )?;
         assert_equals(same.check()?, &table);
-        assert_equals(scatter_sum(updates, 0, none(), 3, bounds)?.check()?, &Host::zeros(&[3, 4]));
+        assert_equals(
+            scatter_sum(updates, 0, none(), 3, bounds)?.check()?,
+            &Host::zeros(&[3, 4]),
+        );
     }
     Ok(())
 }
@@ -274,12 +350,23 @@ fn methods_are_the_functions(rt: &Rt) -> Result<(), Error> {
     let (table, updates) = (Host::sample(&[10, 4], 18), Host::sample(&[7, 4], 19));
     let (on_device, added) = (floats::<2>(&table, &device), floats::<2>(&updates, &device));
     let index = || indices(&REPEATED, &device);
-    let rows = on_device.clone().gather_rows(index(), Bounds::Report)?.check()?;
+    let rows = on_device
+        .clone()
+        .gather_rows(index(), Bounds::Report)?
+        .check()?;
     assert_equals(rows, &table.gather(0, &REPEATED, Bounds::Report));
-    let columns = on_device.clone().gather_along(1, indices(&[3, 1], &device), Bounds::Mask)?;
-    assert_equals(columns.into_inner(), &table.gather(1, &[3, 1], Bounds::Mask));
+    let columns = on_device
+        .clone()
+        .gather_along(1, indices(&[3, 1], &device), Bounds::Mask)?;
+    assert_equals(
+        columns.into_inner(),
+        &table.gather(1, &[3, 1], Bounds::Mask),
+    );
     let sums = on_device.scatter_along(0, index(), added.clone(), Scatter::Add, Bounds::Mask)?;
-    assert_equals(sums.into_inner(), &table.scatter(0, &REPEATED, &updates, Scatter::Add, Bounds::Mask));
+    assert_equals(
+        sums.into_inner(),
+        &table.scatter(0, &REPEATED, &updates, Scatter::Add, Bounds::Mask),
+    );
     let sums = added.scatter_sum_along(0, index(), 10, Bounds::Mask)?;
     let want = Host::zeros(&[10, 4]).scatter(0, &REPEATED, &updates, Scatter::Add, Bounds::Mask);
     assert_equals(sums.into_inner(), &want);

@@ -40,7 +40,9 @@ fn between_fused_chains(rt: &Rt) -> Result<(), Error> {
 
         let produced = table.map(|value| (value * 0.1 + 1.0).tanh() - 0.5);
         let rows = produced.gather(0, &REPEATED, Bounds::Mask);
-        let others = produced.map(|value| value * 0.25).gather(0, &REPEATED, Bounds::Mask);
+        let others = produced
+            .map(|value| value * 0.25)
+            .gather(0, &REPEATED, Bounds::Mask);
         let consumed = rows.zip(&others, |row, other| (row * 3.0).tanh() + row + other.sin());
         let into = updates.zip(&produced, |update, produced| update * 0.5 + produced);
         let sums = into.scatter(0, &REPEATED, &consumed, Scatter::Add, Bounds::Mask);
@@ -52,11 +54,25 @@ fn between_fused_chains(rt: &Rt) -> Result<(), Error> {
 fn shapes_are_known_before_the_op_runs(rt: &Rt) -> Result<(), Error> {
     let device = device(rt);
     let table = Host::sample(&[10, 16], 42);
-    let columns = gather(floats::<2>(&table, &device), 1, indices(&[3, 1, 2], &device), Bounds::Mask)?;
+    let columns = gather(
+        floats::<2>(&table, &device),
+        1,
+        indices(&[3, 1, 2], &device),
+        Bounds::Mask,
+    )?;
     assert_eq!(columns.value().dims(), [10, 3]);
     let flat = columns.into_inner().reshape([30]) + 1.0;
-    let want = table.gather(1, &[3, 1, 2], Bounds::Mask).map(|value| value + 1.0);
-    assert_matches(flat, &Host { shape: vec![30], values: want.values }, 0.0);
+    let want = table
+        .gather(1, &[3, 1, 2], Bounds::Mask)
+        .map(|value| value + 1.0);
+    assert_matches(
+        flat,
+        &Host {
+            shape: vec![30],
+            values: want.values,
+        },
+        0.0,
+    );
     Ok(())
 }
 
@@ -75,9 +91,12 @@ fn below_fusion(rt: &Rt) {
     let loss = Tracked::float_mean(Tracked::float_mul(rows.clone(), rows));
     let gradients = Tracked::backward(loss);
     let gradient = Tracked::grad(&leaf, &gradients).expect("the table is a leaf");
-    let data = burn::tensor::read_sync(CubeBackend::float_into_data(gradient)).expect("the gradient is read back");
+    let data = burn::tensor::read_sync(CubeBackend::float_into_data(gradient))
+        .expect("the gradient is read back");
     let got: Vec<f64> = data.iter::<f64>().collect();
-    let slopes = table.gather(0, &REPEATED, Bounds::Mask).map(|value| 2.0 * value / 56.0);
+    let slopes = table
+        .gather(0, &REPEATED, Bounds::Mask)
+        .map(|value| 2.0 * value / 56.0);
     let want = Host::zeros(&[10, 8]).scatter(0, &REPEATED, &slopes, Scatter::Add, Bounds::Mask);
     assert_close(&got, &want.values, TOLERANCE);
 }

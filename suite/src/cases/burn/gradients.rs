@@ -38,7 +38,9 @@ fn loss<const D: usize>(result: Tensor<D>, weights: &Host, device: &Device) -> T
 
 /// The same on the host.
 fn host_loss(result: &Host, weights: &Host) -> f64 {
-    result.zip(weights, |result, weight| weight * result * result).sum()
+    result
+        .zip(weights, |result, weight| weight * result * result)
+        .sum()
 }
 
 /// The shape of slices of `shape`.
@@ -61,8 +63,14 @@ fn gather_gradient<const D: usize>(
     let leaf = floats::<D>(&table, &device).require_grad();
     let slices = gather(leaf.clone(), axis, indices(index, &device), bounds)?.into_inner();
     let gradients = loss(slices, &weights, &device).backward();
-    let want = finite_differences(&table, |table| host_loss(&table.gather(axis, index, bounds), &weights));
-    assert_matches(leaf.grad(&gradients).expect("the table is a leaf"), &want, TOLERANCE);
+    let want = finite_differences(&table, |table| {
+        host_loss(&table.gather(axis, index, bounds), &weights)
+    });
+    assert_matches(
+        leaf.grad(&gradients).expect("the table is a leaf"),
+        &want,
+        TOLERANCE,
+    );
     Ok(())
 }
 
@@ -75,8 +83,13 @@ fn of_gather_along_every_axis(rt: &Rt) -> Result<(), Error> {
     let (table, weights) = (Host::sample(&[10, 6], 20), Host::sample(&[7, 6], 21));
     let leaf = floats::<2>(&table, &flex).require_grad();
     let rows = leaf.clone().select(0, indices(&REPEATED, &flex));
-    let of_flex = leaf.grad(&loss(rows, &weights, &flex).backward()).expect("a leaf");
-    let want = Host { shape: vec![10, 6], values: of_flex.try_to_vec_as().expect("on the host") };
+    let of_flex = leaf
+        .grad(&loss(rows, &weights, &flex).backward())
+        .expect("a leaf");
+    let want = Host {
+        shape: vec![10, 6],
+        values: of_flex.try_to_vec_as().expect("on the host"),
+    };
     let device = device(rt).autodiff();
     let leaf = floats::<2>(&table, &device).require_grad();
     let rows = gather(leaf.clone(), 0, indices(&REPEATED, &device), Bounds::Mask)?.into_inner();
@@ -115,28 +128,44 @@ fn of_gather_from_a_view(rt: &Rt) -> Result<(), Error> {
     let rows = gather(leaf.clone().transpose(), 0, index, Bounds::Mask)?.into_inner();
     let gradients = loss(rows, &weights, &device).backward();
     let want = finite_differences(&table, |table| {
-        host_loss(&table.transpose().gather(0, &REPEATED, Bounds::Mask), &weights)
+        host_loss(
+            &table.transpose().gather(0, &REPEATED, Bounds::Mask),
+            &weights,
+        )
     });
-    assert_matches(leaf.grad(&gradients).expect("the table is a leaf"), &want, TOLERANCE);
+    assert_matches(
+        leaf.grad(&gradients).expect("the table is a leaf"),
+        &want,
+        TOLERANCE,
+    );
     Ok(())
 }
 
 /// Checks both gradients of a scatter along axis 0 against the host's.
 fn scatter_gradient(rt: &Rt, index: &[i64], mode: Scatter, bounds: Bounds) -> Result<(), Error> {
     let device = device(rt).autodiff();
-    let (target, updates) = (Host::sample(&[10, 3], 25), Host::sample(&[index.len(), 3], 26));
+    let (target, updates) = (
+        Host::sample(&[10, 3], 25),
+        Host::sample(&[index.len(), 3], 26),
+    );
     let weights = Host::sample(&[10, 3], 27);
     let leaves = [&target, &updates].map(|host| floats::<2>(host, &device).require_grad());
     let [into, added] = leaves.clone();
     let result = scatter(into, 0, indices(index, &device), added, mode, bounds)?.into_inner();
     let gradients = loss(result, &weights, &device).backward();
-    let of = |target: &Host, updates: &Host| host_loss(&target.scatter(0, index, updates, mode, bounds), &weights);
+    let of = |target: &Host, updates: &Host| {
+        host_loss(&target.scatter(0, index, updates, mode, bounds), &weights)
+    };
     let wants = [
         finite_differences(&target, |target| of(target, &updates)),
         finite_differences(&updates, |updates| of(&target, updates)),
     ];
     for (leaf, want) in leaves.iter().zip(&wants) {
-        assert_matches(leaf.grad(&gradients).expect("both are leaves"), want, TOLERANCE);
+        assert_matches(
+            leaf.grad(&gradients).expect("both are leaves"),
+            want,
+            TOLERANCE,
+        );
     }
     Ok(())
 }
@@ -153,9 +182,13 @@ fn of_scatter_by_writing(rt: &Rt) -> Result<(), Error> {
 
 /// Checks both gradients of a scatter against those of Burn's own op on Flex.
 fn against_flex(rt: &Rt, index: &[i64], mode: Scatter, op: IndexingUpdateOp) -> Result<(), Error> {
-    let (target, updates) = (Host::sample(&[10, 3], 25), Host::sample(&[index.len(), 3], 26));
+    let (target, updates) = (
+        Host::sample(&[10, 3], 25),
+        Host::sample(&[index.len(), 3], 26),
+    );
     let weights = Host::sample(&[10, 3], 27);
-    let leaves = |device: &Device| [&target, &updates].map(|host| floats::<2>(host, device).require_grad());
+    let leaves =
+        |device: &Device| [&target, &updates].map(|host| floats::<2>(host, device).require_grad());
 
     let flex = Device::flex().autodiff();
     let on_flex = leaves(&flex);
@@ -172,8 +205,15 @@ fn against_flex(rt: &Rt, index: &[i64], mode: Scatter, op: IndexingUpdateOp) -> 
     for (ours, theirs) in on_device.iter().zip(&on_flex) {
         let theirs = theirs.grad(&of_flex).expect("both are leaves");
         let shape = theirs.dims().to_vec();
-        let want = Host { shape, values: theirs.try_to_vec_as().expect("on the host") };
-        assert_matches(ours.grad(&of_device).expect("both are leaves"), &want, TOLERANCE);
+        let want = Host {
+            shape,
+            values: theirs.try_to_vec_as().expect("on the host"),
+        };
+        assert_matches(
+            ours.grad(&of_device).expect("both are leaves"),
+            &want,
+            TOLERANCE,
+        );
     }
     Ok(())
 }
@@ -199,9 +239,16 @@ fn of_scatter_in_its_updates_alone(rt: &Rt) -> Result<(), Error> {
     let result = scatter(into, 0, index, leaf.clone(), Scatter::Add, Bounds::Mask)?.into_inner();
     let gradients = loss(result, &weights, &device).backward();
     let want = finite_differences(&updates, |updates| {
-        host_loss(&target.scatter(0, &REPEATED, updates, Scatter::Add, Bounds::Mask), &weights)
+        host_loss(
+            &target.scatter(0, &REPEATED, updates, Scatter::Add, Bounds::Mask),
+            &weights,
+        )
     });
-    assert_matches(leaf.grad(&gradients).expect("the updates are a leaf"), &want, TOLERANCE);
+    assert_matches(
+        leaf.grad(&gradients).expect("the updates are a leaf"),
+        &want,
+        TOLERANCE,
+    );
     Ok(())
 }
 
@@ -214,9 +261,16 @@ fn of_sums_under_every_policy(rt: &Rt) -> Result<(), Error> {
         let gradients = loss(sums, &weights, &device).backward();
         let want = finite_differences(&updates, |updates| {
             let zeros = Host::zeros(&[10, 3]);
-            host_loss(&zeros.scatter(0, &WILD, updates, Scatter::Add, bounds), &weights)
+            host_loss(
+                &zeros.scatter(0, &WILD, updates, Scatter::Add, bounds),
+                &weights,
+            )
         });
-        assert_matches(leaf.grad(&gradients).expect("the updates are a leaf"), &want, TOLERANCE);
+        assert_matches(
+            leaf.grad(&gradients).expect("the updates are a leaf"),
+            &want,
+            TOLERANCE,
+        );
     }
     Ok(())
 }
@@ -228,11 +282,15 @@ fn of_ops_in_a_row(rt: &Rt) -> Result<(), Error> {
     let device = device(rt).autodiff();
     let (features, weights) = (Host::sample(&[4, 2], 33), Host::sample(&[4, 2], 34));
     let pass = |rows: Tensor<2>, senders: Tensor<1, Int>, receivers: Tensor<1, Int>| {
-        let sent = gather(rows, 0, senders, Bounds::Mask)?.into_inner().mul_scalar(0.25);
+        let sent = gather(rows, 0, senders, Bounds::Mask)?
+            .into_inner()
+            .mul_scalar(0.25);
         Ok::<_, Error>(scatter_sum(sent, 0, receivers, 4, Bounds::Mask)?.into_inner())
     };
     let host_pass = |rows: &Host| {
-        let sent = rows.gather(0, &SENDERS, Bounds::Mask).map(|value| value * 0.25);
+        let sent = rows
+            .gather(0, &SENDERS, Bounds::Mask)
+            .map(|value| value * 0.25);
         Host::zeros(&[4, 2]).scatter(0, &RECEIVERS, &sent, Scatter::Add, Bounds::Mask)
     };
     let (senders, receivers) = (indices(&SENDERS, &device), indices(&RECEIVERS, &device));
@@ -240,7 +298,13 @@ fn of_ops_in_a_row(rt: &Rt) -> Result<(), Error> {
     let once = pass(leaf.clone(), senders.clone(), receivers.clone())?;
     let twice = pass(once, senders, receivers)?;
     let gradients = loss(twice, &weights, &device).backward();
-    let want = finite_differences(&features, |features| host_loss(&host_pass(&host_pass(features)), &weights));
-    assert_matches(leaf.grad(&gradients).expect("the features are a leaf"), &want, TOLERANCE);
+    let want = finite_differences(&features, |features| {
+        host_loss(&host_pass(&host_pass(features)), &weights)
+    });
+    assert_matches(
+        leaf.grad(&gradients).expect("the features are a leaf"),
+        &want,
+        TOLERANCE,
+    );
     Ok(())
 }

@@ -17,24 +17,36 @@ impl Host {
     pub fn sample(shape: &[usize], salt: usize) -> Self {
         let count = shape.iter().product();
         let value = |i: usize| ((i * 37 + salt * 11) % 127) as f64 * 0.25 - 16.0;
-        Self { shape: shape.to_vec(), values: (0..count).map(value).collect() }
+        Self {
+            shape: shape.to_vec(),
+            values: (0..count).map(value).collect(),
+        }
     }
 
     /// Zeros.
     pub fn zeros(shape: &[usize]) -> Self {
-        Self { shape: shape.to_vec(), values: vec![0.0; shape.iter().product()] }
+        Self {
+            shape: shape.to_vec(),
+            values: vec![0.0; shape.iter().product()],
+        }
     }
 
     /// Every element through `f`.
     pub fn map(&self, f: impl Fn(f64) -> f64) -> Self {
-        Self { shape: self.shape.clone(), values: self.values.iter().map(|&value| f(value)).collect() }
+        Self {
+            shape: self.shape.clone(),
+            values: self.values.iter().map(|&value| f(value)).collect(),
+        }
     }
 
     /// Elements of two tensors of one shape through `f`.
     pub fn zip(&self, other: &Self, f: impl Fn(f64, f64) -> f64) -> Self {
         assert_eq!(self.shape, other.shape);
         let pairs = self.values.iter().zip(&other.values);
-        Self { shape: self.shape.clone(), values: pairs.map(|(&a, &b)| f(a, b)).collect() }
+        Self {
+            shape: self.shape.clone(),
+            values: pairs.map(|(&a, &b)| f(a, b)).collect(),
+        }
     }
 
     /// The sum of the elements.
@@ -44,16 +56,29 @@ impl Host {
 
     /// The transpose of a matrix.
     pub fn transpose(&self) -> Self {
-        let [rows, columns] = self.shape[..] else { panic!("a matrix") };
+        let [rows, columns] = self.shape[..] else {
+            panic!("a matrix")
+        };
         let place = |i: usize| self.values[i % rows * columns + i / rows];
-        Self { shape: vec![columns, rows], values: (0..rows * columns).map(place).collect() }
+        Self {
+            shape: vec![columns, rows],
+            values: (0..rows * columns).map(place).collect(),
+        }
     }
 
     /// Columns of a matrix from `first` on.
     pub fn columns_from(&self, first: usize) -> Self {
-        let [rows, columns] = self.shape[..] else { panic!("a matrix") };
-        let values = self.values.chunks(columns).flat_map(|row| row[first..].to_vec());
-        Self { shape: vec![rows, columns - first], values: values.collect() }
+        let [rows, columns] = self.shape[..] else {
+            panic!("a matrix")
+        };
+        let values = self
+            .values
+            .chunks(columns)
+            .flat_map(|row| row[first..].to_vec());
+        Self {
+            shape: vec![rows, columns - first],
+            values: values.collect(),
+        }
     }
 
     /// `out[.., n, ..] = self[.., index[n], ..]`, zeros where there is no such slice.
@@ -68,7 +93,14 @@ impl Host {
     }
 
     /// `self[.., index[n], ..] = updates[.., n, ..]`, or `+=`, in the order of `n`.
-    pub fn scatter(&self, axis: usize, index: &[i64], updates: &Self, mode: Scatter, bounds: Bounds) -> Self {
+    pub fn scatter(
+        &self,
+        axis: usize,
+        index: &[i64],
+        updates: &Self,
+        mode: Scatter,
+        bounds: Bounds,
+    ) -> Self {
         let mut out = self.clone();
         for (to, from) in self.pairs(axis, index, bounds) {
             match mode {
@@ -87,7 +119,9 @@ impl Host {
         let mut pairs = Vec::new();
         for before in 0..outer {
             for (n, &index_of_n) in index.iter().enumerate() {
-                let Some(slice) = resolve(index_of_n, extent, bounds) else { continue };
+                let Some(slice) = resolve(index_of_n, extent, bounds) else {
+                    continue;
+                };
                 for after in 0..inner {
                     let here = (before * extent + slice) * inner + after;
                     let there = (before * index.len() + n) * inner + after;
@@ -121,5 +155,8 @@ pub fn finite_differences(at: &Host, loss: impl Fn(&Host) -> f64) -> Host {
         };
         (at_offset(STEP) - at_offset(-STEP)) / (2.0 * STEP)
     };
-    Host { shape: at.shape.clone(), values: (0..at.values.len()).map(slope).collect() }
+    Host {
+        shape: at.shape.clone(),
+        values: (0..at.values.len()).map(slope).collect(),
+    }
 }

@@ -2,12 +2,15 @@
 
 use burn::tensor::{DType, Device, Int, Tensor};
 use girih_burn::{Bounds, Error, Scatter, gather, scatter, scatter_sum};
-use girih_testkit::{DeviceKind, Rt, cases, case::Need};
+use girih_testkit::{DeviceKind, Rt, case::Need, cases};
 
 use super::{Host, device, floats, indices};
 
 /// bf16 that CubeCL claims and girih knows to be broken.
-const BROKEN_BF16: Need = Need { what: "broken bf16", met: |rt| rt.kind == DeviceKind::Cpu };
+const BROKEN_BF16: Need = Need {
+    what: "broken bf16",
+    met: |rt| rt.kind == DeviceKind::Cpu,
+};
 
 cases! {
     an_axis_past_the_rank,
@@ -26,25 +29,48 @@ fn table(device: &Device) -> Tensor<2> {
 #[track_caller]
 fn refused<T: std::fmt::Debug>(result: Result<T, Error>, message: &str) {
     let error = result.expect_err("the call is refused").to_string();
-    assert!(error.contains(message), "`{error}` does not say `{message}`");
+    assert!(
+        error.contains(message),
+        "`{error}` does not say `{message}`"
+    );
 }
 
 fn an_axis_past_the_rank(rt: &Rt) {
     let device = device(rt);
     let index = || indices(&[0, 1], &device);
     let message = |argument| format!("axis 2 of {argument}, which has rank 2");
-    refused(gather(table(&device), 2, index(), Bounds::Mask), &message("table"));
+    refused(
+        gather(table(&device), 2, index(), Bounds::Mask),
+        &message("table"),
+    );
     let updates = table(&device);
-    let result = scatter(table(&device), 2, index(), updates.clone(), Scatter::Add, Bounds::Mask);
+    let result = scatter(
+        table(&device),
+        2,
+        index(),
+        updates.clone(),
+        Scatter::Add,
+        Bounds::Mask,
+    );
     refused(result, &message("target"));
-    refused(scatter_sum(updates, 2, index(), 3, Bounds::Mask), &message("updates"));
+    refused(
+        scatter_sum(updates, 2, index(), 3, Bounds::Mask),
+        &message("updates"),
+    );
 }
 
 fn updates_of_another_shape(rt: &Rt) {
     let device = device(rt);
     let updates = floats::<2>(&Host::sample(&[2, 5], 71), &device);
     let index = indices(&[0, 1], &device);
-    let result = scatter(table(&device), 0, index, updates, Scatter::Set, Bounds::Mask);
+    let result = scatter(
+        table(&device),
+        0,
+        index,
+        updates,
+        Scatter::Set,
+        Bounds::Mask,
+    );
     refused(result, "updates has shape [2, 5]; scatter needs [2, 4]");
 }
 
@@ -55,15 +81,28 @@ fn updates_of_another_type(rt: &Rt) {
     }
     let updates = floats::<2>(&Host::sample(&[2, 4], 72), &device).cast(DType::F16);
     let index = indices(&[0, 1], &device);
-    let result = scatter(table(&device), 0, index, updates, Scatter::Set, Bounds::Mask);
-    refused(result, "updates has elements of type f16; scatter needs f32, as target has");
+    let result = scatter(
+        table(&device),
+        0,
+        index,
+        updates,
+        Scatter::Set,
+        Bounds::Mask,
+    );
+    refused(
+        result,
+        "updates has elements of type f16; scatter needs f32, as target has",
+    );
 }
 
 fn an_index_of_another_length(rt: &Rt) {
     let device = device(rt);
     let index = indices(&[0, 1, 2], &device);
     let result = scatter_sum(table(&device), 0, index, 5, Bounds::Mask);
-    refused(result, "updates has shape [10, 4]; scatter_sum needs [3, 4]");
+    refused(
+        result,
+        "updates has shape [10, 4]; scatter_sum needs [3, 4]",
+    );
 }
 
 fn a_tensor_on_another_device(rt: &Rt) {
@@ -73,7 +112,14 @@ fn a_tensor_on_another_device(rt: &Rt) {
     refused(result, "index is on Device<Flex");
     let updates = floats::<2>(&Host::sample(&[2, 4], 73), &flex);
     let index = indices(&[0, 1], &device);
-    let result = scatter(table(&device), 0, index, updates, Scatter::Add, Bounds::Mask);
+    let result = scatter(
+        table(&device),
+        0,
+        index,
+        updates,
+        Scatter::Add,
+        Bounds::Mask,
+    );
     refused(result, "updates is on Device<Flex");
 }
 
@@ -81,7 +127,10 @@ fn a_device_without_cubecl(rt: &Rt) {
     let flex = Device::flex();
     let index = || indices(&[0, 1], &flex);
     let result = gather(table(&flex), 0, index(), Bounds::Mask);
-    refused(result, "gather runs on CubeCL's devices that this build has: ");
+    refused(
+        result,
+        "gather runs on CubeCL's devices that this build has: ",
+    );
     let result = gather(table(&flex.clone().autodiff()), 0, index(), Bounds::Mask);
     refused(result, rt.name());
 }
@@ -90,7 +139,10 @@ fn bf16_where_it_is_broken(rt: &Rt) {
     let device = device(rt);
     let index = || indices(&[0, 1], &device);
     let half = || Tensor::<2>::empty([10, 4], (&device, DType::BF16));
-    refused(gather(half(), 0, index(), Bounds::Mask), "has no buffers of bf16; gather needs it");
+    refused(
+        gather(half(), 0, index(), Bounds::Mask),
+        "has no buffers of bf16; gather needs it",
+    );
     let updates = Tensor::<2>::empty([2, 4], (&device, DType::BF16));
     let result = scatter(half(), 0, index(), updates, Scatter::Add, Bounds::Mask);
     refused(result, "has no buffers of bf16; scatter needs it");
