@@ -8,7 +8,20 @@ fn layout(text: &str) -> Layout {
     text.parse().expect("a layout")
 }
 
+/// The processor's name, without which the times say little.
+fn cpu() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = info
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    name.map_or_else(
+        || String::from("unknown"),
+        |(_, name)| name.trim().to_string(),
+    )
+}
+
 fn algebra(criterion: &mut Criterion) {
+    println!("CPU: {}", cpu());
     // 128 x 64 elements, 8 leaves, depth 3: an interleaved tile.
     let whole =
         layout("((_8,(_4,_4)),((_2,_8),(_2,_2))):((_1,(_16,_128)),((_8,_512),(_64,_4096)))");

@@ -2,7 +2,8 @@
 
 use crate::{IntTuple, Integer, Layout, LayoutError, Swizzle, Tiler};
 
-/// A layout followed by an offset and a swizzle: `R(c) = swizzle(offset + layout(c))`, written `Sw<3,3,3> o 0 o (8,64):(64,1)`.
+/// A layout followed by an offset and a swizzle: `R(c) = swizzle(offset + layout(c))`, written `Sw<3,3,3> o 0 o
+/// (8,64):(64,1)`.
 ///
 /// A part of a layout, such as a [tile](Layout::local_tile), is one with the [identity](Swizzle::IDENTITY) swizzle.
 ///

@@ -1,7 +1,7 @@
 //! Coordinates: linear, one integer per mode, fully nested, or mixed.
 //!
-//! A coordinate fits a shape when at each level it is one integer (a linear coordinate into what is there) or a tuple of the
-//! shape's rank. A linear coordinate counts colexicographically: the first mode moves fastest.
+//! A coordinate fits a shape when at each level it is one integer (a linear coordinate into what is there) or a tuple
+//! of the shape's rank. A linear coordinate counts colexicographically: the first mode moves fastest.
 
 use crate::builder::Builder;
 use crate::tuple::View;
@@ -11,8 +11,9 @@ use alloc::string::ToString;
 /// The offset of `coord` in `shape:stride`: the sum of each leaf's coordinate times its stride.
 ///
 /// # Errors
-/// [`LayoutError::NotCongruent`] when shape and stride nest differently, [`LayoutError::CoordProfile`] when the coordinate does
-/// not fit the shape, [`LayoutError::CoordOutOfRange`] when it is past an extent, [`LayoutError::Overflow`].
+/// [`LayoutError::NotCongruent`] when shape and stride nest differently, [`LayoutError::CoordProfile`] when the
+/// coordinate does not fit the shape, [`LayoutError::CoordOutOfRange`] when it is past an extent,
+/// [`LayoutError::Overflow`].
 ///
 /// ```
 /// use girih_layout::{IntTuple, crd2idx};
@@ -90,7 +91,8 @@ pub fn crd2crd(coord: &IntTuple, from: &IntTuple, to: &IntTuple) -> Result<IntTu
     idx2crd(linear, to)
 }
 
-/// As [`crd2idx`], with the last leaf that a linear coordinate reaches taken as endless, so that no coordinate is past the end.
+/// As [`crd2idx`], with the last leaf that a linear coordinate reaches taken as endless, so that no coordinate is past
+/// the end.
 pub(crate) fn crd2idx_extended(
     coord: &IntTuple,
     shape: &IntTuple,

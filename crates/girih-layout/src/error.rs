@@ -118,7 +118,8 @@ pub enum LayoutError {
     },
     /// No layout does what one layout after another would do.
     #[error(
-        "{outer} after {inner} is no layout: the steps of the right one, and their sums, must stay in one mode of the left one or cross its modes in whole parts"
+        "{outer} after {inner} is no layout: the steps of the right one, and their sums, \
+         must stay in one mode of the left one or cross its modes in whole parts"
     )]
     NoComposition {
         /// The layout that goes last.
@@ -128,7 +129,8 @@ pub enum LayoutError {
     },
     /// No repetition of a layout fills a range.
     #[error(
-        "{layout} has no complement: of its strides, sorted, each must be a multiple of the reach before it, and {stride} is no multiple of {reach}"
+        "{layout} has no complement: of its strides, sorted, each must be a multiple of the reach \
+         before it, and {stride} is no multiple of {reach}"
     )]
     NoComplement {
         /// The layout.
@@ -148,7 +150,8 @@ pub enum LayoutError {
     },
     /// Elements cannot be taken together.
     #[error(
-        "{layout} cannot be read {count} elements at a time: each stride must divide {count} or be a multiple of it, and the modes of strides below {count} must together stay below {count}"
+        "{layout} cannot be read {count} elements at a time: each stride must divide {count} or be a \
+         multiple of it, and the modes of strides below {count} must together stay below {count}"
     )]
     Upcast {
         /// The layout.
@@ -166,7 +169,8 @@ pub enum LayoutError {
     },
     /// Bits of an offset that cannot be swizzled.
     #[error(
-        "Sw<{bits},{base},{shift}>: the shift must move by at least the {bits} bits, and base + bits + |shift| be at most 64"
+        "Sw<{bits},{base},{shift}>: the shift must move by at least the {bits} bits, \
+         and base + bits + |shift| be at most 64"
     )]
     Swizzle {
         /// How many bits.
@@ -196,7 +200,8 @@ pub enum LayoutError {
     },
     /// A layout that is not one of threads and values of a tile.
     #[error(
-        "{layout} does not spread a tile {tile} over threads: it must have two modes, threads and values, and reach offsets below the tile's size"
+        "{layout} does not spread a tile {tile} over threads: it must have two modes, threads and values, \
+         and reach offsets below the tile's size"
     )]
     NotThreadValue {
         /// The layout.
@@ -214,7 +219,8 @@ pub enum LayoutError {
     },
     /// A layout that cannot be drawn as a grid.
     #[error(
-        "{layout} of rank {rank} and size {size} cannot be drawn: a picture has rank 1 or 2 and at most {max_size} elements"
+        "{layout} of rank {rank} and size {size} cannot be drawn: \
+         a picture has rank 1 or 2 and at most {max_size} elements"
     )]
     Picture {
         /// The layout.
@@ -228,7 +234,8 @@ pub enum LayoutError {
     },
     /// Memory banks that hold nothing.
     #[error(
-        "{count} banks of words of {word_bytes} bytes with elements of {element_bytes} bytes: each number must be at least 1"
+        "{count} banks of words of {word_bytes} bytes with elements of {element_bytes} bytes: \
+         each number must be at least 1"
     )]
     Banks {
         /// How many banks.

@@ -3,11 +3,11 @@
 use crate::{ComposedLayout, IntTuple, Integer, Layout, LayoutError, Tiler};
 use alloc::vec::Vec;
 
-/// A layout whose values are coordinates instead of offsets, CuTe's identity tensor: cut in the same way as a layout of data, it tells
-/// for each element of a tile where in the whole it is, and so whether it is inside.
+/// A layout whose values are coordinates instead of offsets, CuTe's identity tensor: cut in the same way as a layout of
+/// data, it tells for each element of a tile where in the whole it is, and so whether it is inside.
 ///
-/// Law: before it is cut, `R(c) = c`; a part made with the operations below has at `i` the coordinate whose element a data layout cut in
-/// the same way has at `i`, also past the end.
+/// Law: before it is cut, `R(c) = c`; a part made with the operations below has at `i` the coordinate whose element a
+/// data layout cut in the same way has at `i`, also past the end.
 ///
 /// ```
 /// use girih_layout::IdentityLayout;
@@ -64,7 +64,8 @@ impl IdentityLayout {
     /// The coordinate at a coordinate of this layout, nested like the space; it may be past the space's extents.
     ///
     /// # Errors
-    /// [`LayoutError::CoordProfile`] and [`LayoutError::CoordOutOfRange`] when `coord` is not one of this layout's shape.
+    /// [`LayoutError::CoordProfile`] and [`LayoutError::CoordOutOfRange`] when `coord` is not one of this layout's
+    /// shape.
     pub fn index(&self, coord: impl Into<IntTuple>) -> Result<IntTuple, LayoutError> {
         let coord = coord.into();
         Layout::left(&self.shape)?.index(&coord)?;
@@ -124,7 +125,8 @@ impl IdentityLayout {
         )
     }
 
-    /// Every axis cut in the same way. How far each cut nests can differ, so the shape is the coarse one that all of them have.
+    /// Every axis cut in the same way. How far each cut nests can differ, so the shape is the coarse one that all of
+    /// them have.
     fn cut(
         &self,
         cut: impl Fn(&ComposedLayout) -> Result<ComposedLayout, LayoutError>,

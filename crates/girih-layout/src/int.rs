@@ -2,10 +2,11 @@
 
 use crate::LayoutError;
 
-/// An extent, stride or coordinate: a constant of the program ([`Static`](Integer::Static)) or a value known when it runs
-/// ([`Dynamic`](Integer::Dynamic)).
+/// An extent, stride or coordinate: a constant of the program ([`Static`](Integer::Static)) or a value known when it
+/// runs ([`Dynamic`](Integer::Dynamic)).
 ///
-/// Arithmetic gives a static result only when both operands are static, and an error where 64 bits do not hold the result.
+/// Arithmetic gives a static result only when both operands are static, and an error where 64 bits do not hold the
+/// result.
 ///
 /// ```
 /// use girih_layout::Integer::{Dynamic, Static};

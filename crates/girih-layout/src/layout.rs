@@ -6,10 +6,11 @@ use crate::tuple::View;
 use crate::{IntTuple, Integer, LayoutError, Path, Profile, crd2idx, idx2crd};
 use alloc::vec::Vec;
 
-/// A function from coordinates to offsets, `shape:stride`: each leaf of a coordinate is multiplied by its stride, and the
-/// products are added up.
+/// A function from coordinates to offsets, `shape:stride`: each leaf of a coordinate is multiplied by its stride, and
+/// the products are added up.
 ///
-/// Shape and stride nest in the same way, and both the size and the largest offset fit in 64 bits. Strides are never negative.
+/// Shape and stride nest in the same way, and both the size and the largest offset fit in 64 bits. Strides are never
+/// negative.
 ///
 /// ```
 /// use girih_layout::Layout;
@@ -32,8 +33,8 @@ impl Layout {
     /// The layout `shape:stride`.
     ///
     /// # Errors
-    /// [`LayoutError::NotCongruent`] when they nest differently, [`LayoutError::Overflow`] when the size or the largest offset
-    /// needs more than 64 bits.
+    /// [`LayoutError::NotCongruent`] when they nest differently, [`LayoutError::Overflow`] when the size or the largest
+    /// offset needs more than 64 bits.
     pub fn new(
         shape: impl Into<IntTuple>,
         stride: impl Into<IntTuple>,
@@ -53,8 +54,8 @@ impl Layout {
         Ok(Self { shape, stride })
     }
 
-    /// The compact layout of `shape` whose leftmost leaf moves fastest (column-major): each stride is the product of the extents
-    /// to its left.
+    /// The compact layout of `shape` whose leftmost leaf moves fastest (column-major): each stride is the product of
+    /// the extents to its left.
     ///
     /// # Errors
     /// [`LayoutError::Overflow`] when the size needs more than 64 bits.
@@ -70,8 +71,8 @@ impl Layout {
         Self::new(shape, stride)
     }
 
-    /// The compact layout of `shape` whose rightmost leaf moves fastest (row-major): each stride is the product of the extents to
-    /// its right.
+    /// The compact layout of `shape` whose rightmost leaf moves fastest (row-major): each stride is the product of the
+    /// extents to its right.
     ///
     /// # Errors
     /// [`LayoutError::Overflow`] when the size needs more than 64 bits.
@@ -88,12 +89,12 @@ impl Layout {
         Self::compact(shape, &extents, &order)
     }
 
-    /// The compact layout of `shape` whose leaf with the lowest number in `order` moves fastest; equal numbers go from left to
-    /// right.
+    /// The compact layout of `shape` whose leaf with the lowest number in `order` moves fastest; equal numbers go from
+    /// left to right.
     ///
     /// # Errors
-    /// [`LayoutError::NotCongruent`] when shape and order nest differently, [`LayoutError::Overflow`] when the size needs more
-    /// than 64 bits.
+    /// [`LayoutError::NotCongruent`] when shape and order nest differently, [`LayoutError::Overflow`] when the size
+    /// needs more than 64 bits.
     ///
     /// ```
     /// # use girih_layout::Layout;
@@ -221,18 +222,19 @@ impl Layout {
     /// The offset of a coordinate: linear, one integer per mode, fully nested, or mixed.
     ///
     /// # Errors
-    /// [`LayoutError::CoordProfile`] when the coordinate does not fit the shape, [`LayoutError::CoordOutOfRange`] when it is past
-    /// an extent.
+    /// [`LayoutError::CoordProfile`] when the coordinate does not fit the shape, [`LayoutError::CoordOutOfRange`] when
+    /// it is past an extent.
     pub fn index(&self, coord: impl Into<IntTuple>) -> Result<Integer, LayoutError> {
         crd2idx(&coord.into(), &self.shape, &self.stride)
     }
 
-    /// The offset of a coordinate that may be past the end: the last leaf that an integer of the coordinate reaches is taken as
-    /// endless. This is how tiles that stick out of a layout are addressed; what lies there is the caller's affair.
+    /// The offset of a coordinate that may be past the end: the last leaf that an integer of the coordinate reaches is
+    /// taken as endless. This is how tiles that stick out of a layout are addressed; what lies there is the caller's
+    /// affair.
     ///
     /// # Errors
-    /// [`LayoutError::CoordProfile`] when the coordinate does not fit the shape, [`LayoutError::DivisionByZero`] where an extent
-    /// before the last is 0, [`LayoutError::Overflow`].
+    /// [`LayoutError::CoordProfile`] when the coordinate does not fit the shape, [`LayoutError::DivisionByZero`] where
+    /// an extent before the last is 0, [`LayoutError::Overflow`].
     ///
     /// ```
     /// # use girih_layout::Layout;

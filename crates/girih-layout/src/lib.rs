@@ -1,7 +1,7 @@
 //! CuTe's layout algebra: shapes, strides, coordinates and the maps between them.
 //!
-//! A [`Layout`] is a function from coordinates to offsets, written `shape:stride`. Shapes nest, so one layout describes a
-//! matrix, a tile of a matrix, or which thread holds which element of a tile.
+//! A [`Layout`] is a function from coordinates to offsets, written `shape:stride`. Shapes nest, so one layout describes
+//! a matrix, a tile of a matrix, or which thread holds which element of a tile.
 //!
 //! ```
 //! use girih_layout::Layout;
@@ -16,8 +16,8 @@
 //! # Ok::<(), girih_layout::LayoutError>(())
 //! ```
 //!
-//! Every [`Integer`] in a shape or a stride is static (a constant, printed `_4`) or dynamic (printed `4`). Values are 64 bits
-//! wide and arithmetic is checked: an overflow is an error.
+//! Every [`Integer`] in a shape or a stride is static (a constant, printed `_4`) or dynamic (printed `4`). Values are
+//! 64 bits wide and arithmetic is checked: an overflow is an error.
 //!
 //! The crate is `no_std` (it needs `alloc`) and has no unsafe code.
 #![no_std]

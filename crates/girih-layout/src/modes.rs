@@ -35,8 +35,8 @@ pub(crate) fn to_layout(modes: &[Mode]) -> Result<Layout, LayoutError> {
     builder.finish()
 }
 
-/// The fewest leaves that are the same function: no extent of 1, no neighbours that go on where the last ended. One leaf `1:0` or
-/// `0:0` where nothing else is left.
+/// The fewest leaves that are the same function: no extent of 1, no neighbours that go on where the last ended. One
+/// leaf `1:0` or `0:0` where nothing else is left.
 pub(crate) fn coalesce(modes: impl Iterator<Item = Mode>) -> Modes {
     let mut out = Modes::new();
     let mut empty = None;

@@ -4,8 +4,8 @@ use crate::coord::require_congruent;
 use crate::{IntTuple, Integer, Layout, LayoutError};
 use alloc::string::ToString;
 
-/// A layout whose dynamic integers are numbered instead of known: `Dynamic(k)` in its shape or stride stands for value number `k`
-/// of [`Layout::dynamics`]. Equal profiles can share a compiled kernel.
+/// A layout whose dynamic integers are numbered instead of known: `Dynamic(k)` in its shape or stride stands for value
+/// number `k` of [`Layout::dynamics`]. Equal profiles can share a compiled kernel.
 ///
 /// ```
 /// use girih_layout::{Layout, consts::*};
@@ -58,8 +58,8 @@ impl Profile {
     /// The layout with these dynamic values.
     ///
     /// # Errors
-    /// [`LayoutError::DynamicCount`] when there are more or fewer than the profile takes, [`LayoutError::Overflow`] when the
-    /// layout would not fit in 64 bits.
+    /// [`LayoutError::DynamicCount`] when there are more or fewer than the profile takes, [`LayoutError::Overflow`]
+    /// when the layout would not fit in 64 bits.
     pub fn bind(&self, values: &[u64]) -> Result<Layout, LayoutError> {
         require_congruent(&self.shape, &self.stride)?;
         if values.len() != self.dynamic_count() {

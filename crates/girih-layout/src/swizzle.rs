@@ -2,12 +2,14 @@
 
 use crate::LayoutError;
 
-/// CuTe's `Swizzle<bits, base, shift>`: `bits` bits of an offset are XORed onto as many others, `shift` positions lower.
+/// CuTe's `Swizzle<bits, base, shift>`: `bits` bits of an offset are XORed onto as many others, `shift` positions
+/// lower.
 ///
-/// The lowest `base` bits stay as they are, so that runs of `2^base` elements stay together. The bits written begin at bit `base`, the
-/// bits read at bit `base + shift`; with a negative shift it is the other way round.
+/// The lowest `base` bits stay as they are, so that runs of `2^base` elements stay together. The bits written begin at
+/// bit `base`, the bits read at bit `base + shift`; with a negative shift it is the other way round.
 ///
-/// Law: it is its own inverse, and a permutation of every aligned block of `2^`[`block_bits`](Swizzle::block_bits) offsets.
+/// Law: it is its own inverse, and a permutation of every aligned block of `2^`[`block_bits`](Swizzle::block_bits)
+/// offsets.
 ///
 /// ```
 /// use girih_layout::Swizzle;
@@ -38,7 +40,8 @@ impl Swizzle {
     /// The swizzle of `bits` bits above the lowest `base`, `shift` positions apart.
     ///
     /// # Errors
-    /// [`LayoutError::Swizzle`] when the bits read and the bits written overlap (`|shift| < bits`), or reach past bit 64.
+    /// [`LayoutError::Swizzle`] when the bits read and the bits written overlap (`|shift| < bits`), or reach past bit
+    /// 64.
     pub const fn new(bits: u32, base: u32, shift: i32) -> Result<Self, LayoutError> {
         let distance = shift.unsigned_abs();
         let fits = match base.checked_add(bits) {

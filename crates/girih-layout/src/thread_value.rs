@@ -4,8 +4,8 @@ use crate::algebra::gcd;
 use crate::{ComposedLayout, IntTuple, Layout, LayoutError, crd2idx};
 use alloc::string::ToString;
 
-/// Which element of a tile each thread holds as each of its values: a layout from (thread, value) to the element's linear coordinate in
-/// the tile. Threads are CubeCL's units, of a cube or of any group.
+/// Which element of a tile each thread holds as each of its values: a layout from (thread, value) to the element's
+/// linear coordinate in the tile. Threads are CubeCL's units, of a cube or of any group.
 ///
 /// ```
 /// use girih_layout::{Layout, ThreadValueLayout, consts::*};
@@ -30,8 +30,8 @@ pub struct ThreadValueLayout {
 }
 
 impl ThreadValueLayout {
-    /// The spread of a tile of shape `tile` by `layout`, whose mode 0 is the thread and mode 1 the value. Elements may be held by
-    /// several threads, or by none.
+    /// The spread of a tile of shape `tile` by `layout`, whose mode 0 is the thread and mode 1 the value. Elements may
+    /// be held by several threads, or by none.
     ///
     /// # Errors
     /// [`LayoutError::NotThreadValue`] when `layout` has other than two modes or reaches past the tile.
@@ -46,11 +46,11 @@ impl ThreadValueLayout {
         Ok(Self { tile, layout })
     }
 
-    /// The spread in which each thread holds neighbouring elements: a block of the shape of `values`, the blocks arranged as `threads`
-    /// is. `threads` and `values` number the threads and each thread's values.
+    /// The spread in which each thread holds neighbouring elements: a block of the shape of `values`, the blocks
+    /// arranged as `threads` is. `threads` and `values` number the threads and each thread's values.
     ///
-    /// Law: with `threads(a) = t` and `values(b) = v`, thread `t` holds as value `v` the element at `a * shape(values) + b`, in each
-    /// mode. The tile has the product of both shapes, and each of its elements has one holder.
+    /// Law: with `threads(a) = t` and `values(b) = v`, thread `t` holds as value `v` the element at `a * shape(values)
+    /// + b`, in each mode. The tile has the product of both shapes, and each of its elements has one holder.
     ///
     /// # Errors
     /// [`LayoutError::NotCompact`] when `threads` or `values` leaves out a number below its size or uses one twice.
@@ -58,11 +58,11 @@ impl ThreadValueLayout {
         Self::inverted(threads, values, threads.raked_product(values))
     }
 
-    /// The spread in which neighbouring elements belong to neighbouring threads: a block of the shape of `threads`, repeated as
-    /// `values` is.
+    /// The spread in which neighbouring elements belong to neighbouring threads: a block of the shape of `threads`,
+    /// repeated as `values` is.
     ///
-    /// Law: with `threads(a) = t` and `values(b) = v`, thread `t` holds as value `v` the element at `b * shape(threads) + a`, in each
-    /// mode. The tile has the product of both shapes, and each of its elements has one holder.
+    /// Law: with `threads(a) = t` and `values(b) = v`, thread `t` holds as value `v` the element at `b * shape(threads)
+    /// + a`, in each mode. The tile has the product of both shapes, and each of its elements has one holder.
     ///
     /// # Errors
     /// [`LayoutError::NotCompact`] when `threads` or `values` leaves out a number below its size or uses one twice.
@@ -122,8 +122,8 @@ impl ThreadValueLayout {
     /// The thread that holds the element at `coord`, and as which of its values.
     ///
     /// # Errors
-    /// [`LayoutError::NotInjective`] when elements have several holders, [`LayoutError::NoUnit`] when this one has none, and those of
-    /// [`crd2idx`].
+    /// [`LayoutError::NotInjective`] when elements have several holders, [`LayoutError::NoUnit`] when this one has
+    /// none, and those of [`crd2idx`].
     pub fn owner(&self, coord: impl Into<IntTuple>) -> Result<(u64, u64), LayoutError> {
         let stride = Layout::left(&self.tile)?;
         let element = crd2idx(&coord.into(), &self.tile, stride.stride())?;
@@ -168,8 +168,9 @@ impl ThreadValueLayout {
         memory.composition(&self.layout)
     }
 
-    /// How many elements each thread can load from `memory` at once: the largest width such that every run of so many values, from
-    /// value 0 on, is consecutive in memory and starts at a multiple of the width. The memory itself must be aligned to it.
+    /// How many elements each thread can load from `memory` at once: the largest width such that every run of so many
+    /// values, from value 0 on, is consecutive in memory and starts at a multiple of the width. The memory itself must
+    /// be aligned to it.
     ///
     /// # Errors
     /// Those of [`partition`](ThreadValueLayout::partition).

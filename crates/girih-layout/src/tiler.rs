@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 /// A layout for the whole, or one tiler for each mode, written `<3:4,8:2>`.
 ///
-/// An integer `n` is the layout `n:1`, so a shape such as `(128, 64)` is a tiler that takes so many consecutive coordinates of each
-/// mode.
+/// An integer `n` is the layout `n:1`, so a shape such as `(128, 64)` is a tiler that takes so many consecutive
+/// coordinates of each mode.
 ///
 /// ```
 /// use girih_layout::{Layout, Tiler, consts::*};
@@ -30,8 +30,8 @@ pub enum Tiler {
 }
 
 impl Tiler {
-    /// The shape of coordinates that every layout composed with this tiler has; modes without a tiler are those of `composed`, each
-    /// as one integer.
+    /// The shape of coordinates that every layout composed with this tiler has; modes without a tiler are those of
+    /// `composed`, each as one integer.
     pub(crate) fn shape_on(&self, composed: &IntTuple) -> Result<IntTuple, LayoutError> {
         match self {
             Self::Layout(layout) => Ok(layout.shape().clone()),

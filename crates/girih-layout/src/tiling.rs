@@ -6,8 +6,8 @@ use alloc::string::ToString;
 impl Layout {
     /// The tile at `coord` among the tiles that `tiler` cuts the layout into.
     ///
-    /// Law: `R(i) = Z(i, coord)` with `Z = zipped_divide(L, tiler)`. A tile at the edge may stick out of the layout; the tile of an
-    /// [`IdentityLayout`](crate::IdentityLayout) tells where.
+    /// Law: `R(i) = Z(i, coord)` with `Z = zipped_divide(L, tiler)`. A tile at the edge may stick out of the layout;
+    /// the tile of an [`IdentityLayout`](crate::IdentityLayout) tells where.
     ///
     /// # Errors
     /// [`LayoutError::CoordOutOfRange`] or [`LayoutError::CoordProfile`] for a `coord` that is no tile, and those of
@@ -29,15 +29,15 @@ impl Layout {
         ComposedLayout::from(self).local_tile(tiler, coord)
     }
 
-    /// What belongs to `unit` when the layout is cut into tiles of the shape of `units`, and of each tile every unit takes the element
-    /// at its own coordinate.
+    /// What belongs to `unit` when the layout is cut into tiles of the shape of `units`, and of each tile every unit
+    /// takes the element at its own coordinate.
     ///
-    /// Law: `R(j) = Z(c, j)` with `Z = zipped_divide(L, shape(units))` and `units(c) = unit`. Over all units, every element is taken
-    /// exactly once.
+    /// Law: `R(j) = Z(c, j)` with `Z = zipped_divide(L, shape(units))` and `units(c) = unit`. Over all units, every
+    /// element is taken exactly once.
     ///
     /// # Errors
-    /// [`LayoutError::NoUnit`] for a unit that `units` does not reach, those of [`left_inverse`](Layout::left_inverse) for `units`, and
-    /// those of [`zipped_divide`](Layout::zipped_divide).
+    /// [`LayoutError::NoUnit`] for a unit that `units` does not reach, those of [`left_inverse`](Layout::left_inverse)
+    /// for `units`, and those of [`zipped_divide`](Layout::zipped_divide).
     ///
     /// ```
     /// # use girih_layout::Layout;

@@ -66,8 +66,8 @@ impl Default for Node {
 
 /// An integer, or a tuple of `IntTuple`s: a shape, a stride or a coordinate.
 ///
-/// Made from integers, [`Static`](crate::Static)s and Rust tuples of them (up to 8 wide), from a list of modes, or from text.
-/// Tuples of up to 16 entries (leaves and parentheses) are kept in place, without allocation.
+/// Made from integers, [`Static`](crate::Static)s and Rust tuples of them (up to 8 wide), from a list of modes, or from
+/// text. Tuples of up to 16 entries (leaves and parentheses) are kept in place, without allocation.
 ///
 /// ```
 /// use girih_layout::{IntTuple, consts::*};
@@ -199,13 +199,14 @@ impl IntTuple {
         self.view().congruent(other.view())
     }
 
-    /// Whether `self` nests like `other` where `other` has tuples: an integer of `self` may stand for a sub-tuple of `other`.
+    /// Whether `self` nests like `other` where `other` has tuples: an integer of `self` may stand for a sub-tuple of
+    /// `other`.
     pub fn weakly_congruent(&self, other: &IntTuple) -> bool {
         self.view().weakly_congruent(other.view())
     }
 
-    /// Whether every coordinate into `self` is a coordinate into `other` too: `self` is weakly congruent to `other` and each of
-    /// its integers equals the size of what stands there.
+    /// Whether every coordinate into `self` is a coordinate into `other` too: `self` is weakly congruent to `other` and
+    /// each of its integers equals the size of what stands there.
     pub fn compatible(&self, other: &IntTuple) -> bool {
         self.view().compatible(other.view())
     }

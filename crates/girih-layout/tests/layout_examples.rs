@@ -1,4 +1,5 @@
-//! The worked examples of the introduction to CuTe layouts that the library follows, each under the name that it has there.
+//! The worked examples of the introduction to CuTe layouts that the library follows, each under the name that it has
+//! there.
 
 use girih_layout::consts::*;
 use girih_layout::{IntTuple, Integer, Layout, LayoutError, Static};

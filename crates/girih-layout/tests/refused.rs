@@ -52,7 +52,8 @@ fn texts() {
     );
     assert_eq!(
         message("Sw<3,0,2>".parse::<Swizzle>()),
-        "Sw<3,0,2>: the shift must move by at least the 3 bits, and base + bits + |shift| be at most 64 at character 0 of `Sw<3,0,2>`"
+        "Sw<3,0,2>: the shift must move by at least the 3 bits, and base + bits + |shift| be at most 64 \
+         at character 0 of `Sw<3,0,2>`"
     );
 }
 
@@ -108,7 +109,8 @@ fn paths() {
 fn compositions() {
     assert_eq!(
         message(layout("(4,3):(1,100)").composition(layout("4:3"))),
-        "(4,3):(1,100) after 4:3 is no layout: the steps of the right one, and their sums, must stay in one mode of the left one or cross its modes in whole parts"
+        "(4,3):(1,100) after 4:3 is no layout: the steps of the right one, and their sums, \
+         must stay in one mode of the left one or cross its modes in whole parts"
     );
     // Each leaf would do, but not their sums.
     assert!(
@@ -126,7 +128,8 @@ fn compositions() {
 fn complements_and_inverses() {
     assert_eq!(
         message(layout("(4,2):(1,3)").complement(24)),
-        "(4,2):(1,3) has no complement: of its strides, sorted, each must be a multiple of the reach before it, and 3 is no multiple of 4"
+        "(4,2):(1,3) has no complement: of its strides, sorted, each must be a multiple of the reach \
+         before it, and 3 is no multiple of 4"
     );
     assert_eq!(
         message(layout("(4,2):(1,0)").left_inverse()),
@@ -175,7 +178,8 @@ fn units_and_threads() {
     );
     assert_eq!(
         message(ThreadValueLayout::new((2, 2), layout("(4,2):(1,4)"))),
-        "(4,2):(1,4) does not spread a tile (2,2) over threads: it must have two modes, threads and values, and reach offsets below the tile's size"
+        "(4,2):(1,4) does not spread a tile (2,2) over threads: it must have two modes, \
+         threads and values, and reach offsets below the tile's size"
     );
     let spread = ThreadValueLayout::new((2, 2), layout("(2,2):(1,2)")).expect("a spread");
     assert_eq!(

@@ -7,8 +7,8 @@ use alloc::string::ToString;
 impl Layout {
     /// The layout with the fewest modes that is the same function of the linear coordinate.
     ///
-    /// Law: `size(R) = size(L)`, `R(i) = L(i)` for every `i < size(L)`, the depth of `R` is at most 1, and no layout with fewer
-    /// leaves obeys this.
+    /// Law: `size(R) = size(L)`, `R(i) = L(i)` for every `i < size(L)`, the depth of `R` is at most 1, and no layout
+    /// with fewer leaves obeys this.
     ///
     /// ```
     /// # use girih_layout::Layout;
@@ -21,8 +21,8 @@ impl Layout {
         to_layout(&coalesce(self.leaf_modes())).unwrap_or_else(|_| self.clone())
     }
 
-    /// The layout with each mode coalesced where `profile` has an integer; modes of `profile` that are tuples reach into the mode,
-    /// and modes past its rank stay as they are. Only the nesting of `profile` matters.
+    /// The layout with each mode coalesced where `profile` has an integer; modes of `profile` that are tuples reach
+    /// into the mode, and modes past its rank stay as they are. Only the nesting of `profile` matters.
     ///
     /// # Errors
     /// [`LayoutError::TilerRank`] when a tuple of `profile` has more modes than the layout there.
@@ -61,7 +61,8 @@ impl Layout {
 
     /// The layout without the modes that reach nothing new: those of stride 0 and of extent 1.
     ///
-    /// Law: `R` is coalesced, reaches the same offsets as `L`, and has no mode of stride 0 or extent 1 (unless it is `1:0`).
+    /// Law: `R` is coalesced, reaches the same offsets as `L`, and has no mode of stride 0 or extent 1 (unless it is
+    /// `1:0`).
     ///
     /// ```
     /// # use girih_layout::Layout;

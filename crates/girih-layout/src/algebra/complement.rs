@@ -7,13 +7,13 @@ use alloc::string::ToString;
 impl Layout {
     /// The layout of where to repeat this one so that the copies fill a range of at least `max` offsets.
     ///
-    /// Law, with `F` the modes of `L` whose stride is not 0: every offset below `size(F) * size(R)` is `F(i) + R(j)` for exactly one
-    /// pair `(i, j)`; that size is the first multiple of the reach of `L` (largest stride times its extent) that is at least `max`; `R`
-    /// is strictly increasing and coalesced.
+    /// Law, with `F` the modes of `L` whose stride is not 0: every offset below `size(F) * size(R)` is `F(i) + R(j)`
+    /// for exactly one pair `(i, j)`; that size is the first multiple of the reach of `L` (largest stride times its
+    /// extent) that is at least `max`; `R` is strictly increasing and coalesced.
     ///
     /// # Errors
-    /// [`LayoutError::NoComplement`] when the strides, sorted, are not each a multiple of the reach before them: then copies overlap
-    /// or leave holes wherever they are put. [`LayoutError::Empty`] for a layout without elements.
+    /// [`LayoutError::NoComplement`] when the strides, sorted, are not each a multiple of the reach before them: then
+    /// copies overlap or leave holes wherever they are put. [`LayoutError::Empty`] for a layout without elements.
     ///
     /// ```
     /// # use girih_layout::Layout;

@@ -8,15 +8,16 @@ use alloc::format;
 use alloc::string::ToString;
 
 impl Layout {
-    /// The layout `A ∘ B`: where `B` sends a coordinate, `A` goes on. A [`Tiler`] of several modes composes mode by mode; modes of `A`
-    /// past its rank stay as they are.
+    /// The layout `A ∘ B`: where `B` sends a coordinate, `A` goes on. A [`Tiler`] of several modes composes mode by
+    /// mode; modes of `A` past its rank stay as they are.
     ///
-    /// Law: `R(c) = A(B(c))` for every coordinate `c` of `B`, and `B`'s shape is compatible with `R`'s: a coordinate of `B` is one of
-    /// `R`. Offsets of `B` past the end of `A` read `A` as [`index_extended`](Layout::index_extended) does.
+    /// Law: `R(c) = A(B(c))` for every coordinate `c` of `B`, and `B`'s shape is compatible with `R`'s: a coordinate of
+    /// `B` is one of `R`. Offsets of `B` past the end of `A` read `A` as [`index_extended`](Layout::index_extended)
+    /// does.
     ///
     /// # Errors
-    /// [`LayoutError::NoComposition`] when no layout obeys the law, [`LayoutError::TilerRank`] when the tiler has more modes than `A`,
-    /// [`LayoutError::Empty`], [`LayoutError::Overflow`].
+    /// [`LayoutError::NoComposition`] when no layout obeys the law, [`LayoutError::TilerRank`] when the tiler has more
+    /// modes than `A`, [`LayoutError::Empty`], [`LayoutError::Overflow`].
     ///
     /// ```
     /// # use girih_layout::Layout;
@@ -114,8 +115,8 @@ pub(crate) fn compose_pair(
     })
 }
 
-/// A composition that is being written, leaf by leaf of the inner layout. Each leaf has one possible image; together they must add up
-/// as well.
+/// A composition that is being written, leaf by leaf of the inner layout. Each leaf has one possible image; together
+/// they must add up as well.
 struct Composing<'a> {
     extension: &'a Extension,
     parts: Parts,

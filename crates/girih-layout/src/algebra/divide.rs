@@ -5,11 +5,11 @@ use crate::modes::LayoutBuilder;
 use crate::{Layout, LayoutError, Tiler};
 
 impl Layout {
-    /// The layout cut into tiles: mode 0 goes through a tile, mode 1 from tile to tile. A [`Tiler`] of several modes cuts mode by mode,
-    /// so that each mode becomes such a pair; modes past its rank stay whole.
+    /// The layout cut into tiles: mode 0 goes through a tile, mode 1 from tile to tile. A [`Tiler`] of several modes
+    /// cuts mode by mode, so that each mode becomes such a pair; modes past its rank stay whole.
     ///
-    /// Law: `R = A ∘ (B, complement(B, size(A)))`, so `R(i, j) = A(B(i) + B*(j))`. Where `B` does not divide `A`, the last tiles stick out
-    /// and read `A` as [`index_extended`](Layout::index_extended) does.
+    /// Law: `R = A ∘ (B, complement(B, size(A)))`, so `R(i, j) = A(B(i) + B*(j))`. Where `B` does not divide `A`, the
+    /// last tiles stick out and read `A` as [`index_extended`](Layout::index_extended) does.
     ///
     /// # Errors
     /// Those of [`complement`](Layout::complement) for `B` and of [`composition`](Layout::composition).
@@ -35,8 +35,8 @@ impl Layout {
         }
     }
 
-    /// [`logical_divide`](Layout::logical_divide) with all tile modes first: `((tile...), (rest...))`. Modes without a tiler go to the
-    /// rest.
+    /// [`logical_divide`](Layout::logical_divide) with all tile modes first: `((tile...), (rest...))`. Modes without a
+    /// tiler go to the rest.
     ///
     /// # Errors
     /// Those of [`logical_divide`](Layout::logical_divide).

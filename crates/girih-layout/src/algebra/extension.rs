@@ -20,7 +20,8 @@ struct Digit {
     jump: i128,
 }
 
-/// A stretch of a walk in which every step moves the offset by the same: `k -> L(k * step) = k * stride` for `k < extent`.
+/// A stretch of a walk in which every step moves the offset by the same: `k -> L(k * step) = k * stride` for `k <
+/// extent`.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Part {
     pub(crate) extent: Integer,
@@ -28,9 +29,16 @@ pub(crate) struct Part {
     pub(crate) stride: Integer,
 }
 
+impl Part {
+    fn last_coordinate(&self) -> u128 {
+        u128::from(self.extent.value() - 1) * u128::from(self.step.value())
+    }
+}
+
 pub(crate) type Parts = List<Part, 16>;
 
-/// Where walks bend: the walk `k -> L(k * step)` is straight as long as no `floor(k * part / weight)` with a jump rises.
+/// Where walks bend: the walk `k -> L(k * step)` is straight as long as no `floor(k * part / weight)` with a jump
+/// rises.
 #[derive(Clone, Copy, Default)]
 struct Bend {
     part: u64,
@@ -92,8 +100,8 @@ impl Extension {
         Ok(sum)
     }
 
-    /// Adds to `parts` the straight parts of `k -> L(k * step)` for `k < count`; `false` when the walk does not end where a part
-    /// does, so that it is no layout. Whether the parts add up is left to [`adds_up`](Self::adds_up).
+    /// Adds to `parts` the straight parts of `k -> L(k * step)` for `k < count`; `false` when the walk does not end
+    /// where a part does, so that it is no layout. Whether the parts add up is left to [`adds_up`](Self::adds_up).
     pub(crate) fn walk(
         &self,
         count: Integer,
@@ -140,7 +148,7 @@ impl Extension {
         let turns = |k: u64| {
             self.value(k * step.value()) != Some(u128::from(k) * u128::from(stride.value()))
         };
-        let Some((first, digit)) = self.first_rise(step.value()) else {
+        let Some((first, digit)) = self.first_rise(count.value(), step.value()) else {
             return Ok(count);
         };
         if first >= count.value() {
@@ -173,10 +181,16 @@ impl Extension {
         }
     }
 
-    /// The first step at which the walk by `step` carries into a digit with a jump, and that digit; a static one where several are.
-    fn first_rise(&self, step: u64) -> Option<(u64, &Digit)> {
+    /// The first of `count` steps at which the walk by `step` carries into a digit with a jump, and that digit; a
+    /// static one where several are.
+    fn first_rise(&self, count: u64, step: u64) -> Option<(u64, &Digit)> {
+        let end = count.saturating_mul(step);
         let mut first: Option<(u64, &Digit)> = None;
         for digit in self.digits.iter().filter(|digit| digit.jump != 0) {
+            // Weights ascend: no later digit is reached either.
+            if digit.weight.value() >= end {
+                break;
+            }
             let part = remainder(step, digit.weight);
             if part == 0 {
                 continue;
@@ -193,8 +207,8 @@ impl Extension {
         first
     }
 
-    /// Whether the layout of all steps along different parts is the sum of the parts: whether no sum of steps carries from one digit
-    /// into another in a way that shows.
+    /// Whether the layout of all steps along different parts is the sum of the parts: whether no sum of steps carries
+    /// from one digit into another in a way that shows.
     pub(crate) fn adds_up(&self, parts: &[Part]) -> bool {
         let crosses = |digit: &Digit| {
             let mut farthest = 0u128;
@@ -204,11 +218,12 @@ impl Extension {
             }
             farthest >= u128::from(digit.weight.value())
         };
-        if !self
+        let last: u128 = parts.iter().map(Part::last_coordinate).sum();
+        let mut reached = self
             .digits
             .iter()
-            .any(|digit| digit.jump != 0 && crosses(digit))
-        {
+            .take_while(|digit| u128::from(digit.weight.value()) <= last);
+        if !reached.any(|digit| digit.jump != 0 && crosses(digit)) {
             return true;
         }
         let bends = self.bends(
@@ -230,22 +245,23 @@ impl Extension {
     }
 
     fn adds_up_everywhere(&self, parts: &[Part]) -> bool {
-        let count: u64 = parts.iter().map(|part| part.extent.value()).product();
+        let extents = parts.iter().map(|part| part.extent.value());
+        let count = extents.fold(1, u64::saturating_mul);
         (0..count).all(|k| {
             let mut rest = k;
-            let (mut x, mut offset) = (0, 0);
+            let (mut x, mut offset) = (0u64, 0u128);
             for part in parts {
                 let digit = rest % part.extent.value();
                 rest /= part.extent.value();
-                x += digit * part.step.value();
-                offset += u128::from(digit) * u128::from(part.stride.value());
+                x = x.saturating_add(digit * part.step.value());
+                offset = offset.saturating_add(u128::from(digit) * u128::from(part.stride.value()));
             }
             self.value(x) == Some(offset)
         })
     }
 
-    /// The digits that bend a walk, those whose `part` is not 0; digits that are the `same` rise together, and go when their jumps
-    /// cancel.
+    /// The digits that bend a walk, those whose `part` is not 0; digits that are the `same` rise together, and go when
+    /// their jumps cancel.
     fn bends(&self, part: impl Fn(&Digit) -> u64, same: impl Fn(&Bend, &Bend) -> bool) -> Bends {
         let mut bends = Bends::new();
         for digit in self.digits.iter().filter(|digit| digit.jump != 0) {

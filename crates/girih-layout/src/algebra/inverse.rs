@@ -19,9 +19,10 @@ struct Placed {
 impl Layout {
     /// The layout that finds offsets `0, 1, 2, ...` as far as they go.
     ///
-    /// Law: `L(R(i)) = i` for every `i < size(R)`, and `R` is the largest such layout among those whose modes each step along one mode
-    /// of `L` (up to its whole extent). Where the strides of `L`, sorted, are each a multiple of the reach before them, that is the
-    /// largest of all: offset `size(R)` is not reached by `L`. `1:0` obeys the law for every layout that is not empty.
+    /// Law: `L(R(i)) = i` for every `i < size(R)`, and `R` is the largest such layout among those whose modes each step
+    /// along one mode of `L` (up to its whole extent). Where the strides of `L`, sorted, are each a multiple of the
+    /// reach before them, that is the largest of all: offset `size(R)` is not reached by `L`. `1:0` obeys the law for
+    /// every layout that is not empty.
     ///
     /// # Errors
     /// [`LayoutError::Empty`] for a layout without elements.
@@ -105,7 +106,8 @@ fn place(modes: &[Mode]) -> Result<List<Placed, 8>, LayoutError> {
     Ok(placed)
 }
 
-/// Finds for each mode the best to go on with: one whose stride is a multiple of its own that it reaches. Strides ascend.
+/// Finds for each mode the best to go on with: one whose stride is a multiple of its own that it reaches. Strides
+/// ascend.
 fn link(placed: &mut [Placed]) {
     for at in (0..placed.len()).rev() {
         let Mode { extent, stride } = placed[at].mode;
@@ -114,7 +116,8 @@ fn link(placed: &mut [Placed]) {
             let next = next.mode.stride.value();
             next > stride && next.is_multiple_of(stride) && next / stride <= extent
         };
-        // A mode reaches no further than its layout's cosize, 1 past its last offset at most a stride: saturation only ties.
+        // A mode reaches no further than its layout's cosize, 1 past its last offset at most a stride: saturation only
+        // ties.
         let alone = stride.saturating_mul(extent);
         let next = longest(placed, follows).filter(|&next| placed[next].reach > alone);
         placed[at].next = next;

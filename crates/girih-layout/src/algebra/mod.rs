@@ -1,7 +1,7 @@
 //! The algebra of layouts: operations that make layouts of layouts, each with the law that its result obeys.
 //!
-//! Laws speak of layouts as functions of the linear coordinate. A result leaf is static when it was computed from static leaves
-//! alone; the values of dynamic leaves decide only which leaves there are.
+//! Laws speak of layouts as functions of the linear coordinate. A result leaf is static when it was computed from
+//! static leaves alone; the values of dynamic leaves decide only which leaves there are.
 
 mod coalesce;
 mod complement;

@@ -6,8 +6,9 @@ use crate::modes::{LayoutBuilder, Mode};
 use crate::{Integer, Layout, LayoutError, Tiler};
 
 impl Layout {
-    /// The layout repeated: mode 0 is `A` itself, mode 1 goes from copy to copy as `B` says. An integer `n` makes `n` copies, one after
-    /// the other. A [`Tiler`] of several modes works mode by mode; modes past its rank stay as they are.
+    /// The layout repeated: mode 0 is `A` itself, mode 1 goes from copy to copy as `B` says. An integer `n` makes `n`
+    /// copies, one after the other. A [`Tiler`] of several modes works mode by mode; modes past its rank stay as they
+    /// are.
     ///
     /// Law: `R = (A, complement(A, size(A) * cosize(B)) ∘ B)`, so `R(i, j) = A(i) + A*(B(j))`; copies do not overlap.
     ///
@@ -35,8 +36,8 @@ impl Layout {
         }
     }
 
-    /// [`logical_product`](Layout::logical_product) with all modes of `A` first: `((A...), (copies...))`. Modes without a tiler follow
-    /// the copies.
+    /// [`logical_product`](Layout::logical_product) with all modes of `A` first: `((A...), (copies...))`. Modes without
+    /// a tiler follow the copies.
     ///
     /// # Errors
     /// Those of [`logical_product`](Layout::logical_product).
@@ -63,11 +64,11 @@ impl Layout {
         flat(&block, &copies)
     }
 
-    /// The layout repeated as blocks: each mode goes through the block first, then from block to block. A 2 x 5 block times a 3 x 4
-    /// grid is a 6 x 20 matrix of 12 whole blocks.
+    /// The layout repeated as blocks: each mode goes through the block first, then from block to block. A 2 x 5 block
+    /// times a 3 x 4 grid is a 6 x 20 matrix of 12 whole blocks.
     ///
-    /// Law: `R((i_0, j_0), (i_1, j_1), ...) = P(i, j)` with `P = logical_product(A, B)`. The one of lower rank gets modes of extent 1 at
-    /// its end.
+    /// Law: `R((i_0, j_0), (i_1, j_1), ...) = P(i, j)` with `P = logical_product(A, B)`. The one of lower rank gets
+    /// modes of extent 1 at its end.
     ///
     /// # Errors
     /// Those of [`logical_product`](Layout::logical_product).
@@ -87,8 +88,8 @@ impl Layout {
 
     /// The layout repeated as interleaved copies: each mode goes through the copies first, then through the block.
     ///
-    /// Law: `R((j_0, i_0), (j_1, i_1), ...) = P(i, j)` with `P = logical_product(A, B)`. The one of lower rank gets modes of extent 1 at
-    /// its end.
+    /// Law: `R((j_0, i_0), (j_1, i_1), ...) = P(i, j)` with `P = logical_product(A, B)`. The one of lower rank gets
+    /// modes of extent 1 at its end.
     ///
     /// # Errors
     /// Those of [`logical_product`](Layout::logical_product).

@@ -12,7 +12,8 @@ impl Layout {
     /// Law: [downcast](Layout::downcast) to the greatest common width, then [upcast](Layout::upcast) from there.
     ///
     /// # Errors
-    /// [`LayoutError::ElementWidth`] for a width of 0, and those of [`upcast`](Layout::upcast) and [`downcast`](Layout::downcast).
+    /// [`LayoutError::ElementWidth`] for a width of 0, and those of [`upcast`](Layout::upcast) and
+    /// [`downcast`](Layout::downcast).
     ///
     /// ```
     /// # use girih_layout::Layout;
@@ -32,12 +33,12 @@ impl Layout {
 
     /// The layout with `count` elements taken as one.
     ///
-    /// Law: `R(c') = floor(L(c) / count)`, where each leaf of `c'` is that of `c` divided by how many steps of its stride fit in
-    /// `count`, rounded down.
+    /// Law: `R(c') = floor(L(c) / count)`, where each leaf of `c'` is that of `c` divided by how many steps of its
+    /// stride fit in `count`, rounded down.
     ///
     /// # Errors
-    /// [`LayoutError::Upcast`] when a stride neither divides `count` nor is a multiple of it, or when modes of small stride together
-    /// leave the wide element they started in; [`LayoutError::DivisionByZero`] for a `count` of 0.
+    /// [`LayoutError::Upcast`] when a stride neither divides `count` nor is a multiple of it, or when modes of small
+    /// stride together leave the wide element they started in; [`LayoutError::DivisionByZero`] for a `count` of 0.
     pub fn upcast(&self, count: u64) -> Result<Layout, LayoutError> {
         Integer::ONE.try_div(Integer::Static(count))?;
         self.require_elements()?;
@@ -65,9 +66,9 @@ impl Layout {
 
     /// The layout with each element split in `count`.
     ///
-    /// Law: with `s` the first leaf of stride 1, `R(c') = count * L(c) + b`, where `c'` has `count * c_s + b` for that leaf and is `c`
-    /// elsewhere, for every `b < count`. Without such a leaf, the first leaf is split into `(count, extent)` and has `(b, c_0)` for
-    /// `c_0`.
+    /// Law: with `s` the first leaf of stride 1, `R(c') = count * L(c) + b`, where `c'` has `count * c_s + b` for that
+    /// leaf and is `c` elsewhere, for every `b < count`. Without such a leaf, the first leaf is split into `(count,
+    /// extent)` and has `(b, c_0)` for `c_0`.
     ///
     /// # Errors
     /// [`LayoutError::DivisionByZero`] for a `count` of 0, [`LayoutError::Overflow`].

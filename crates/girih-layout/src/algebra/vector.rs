@@ -5,11 +5,11 @@ use crate::modes::{Mode, Modes, to_layout};
 use crate::{Integer, Layout, LayoutError};
 
 impl Layout {
-    /// The largest layout of linear coordinates at which `self` and `other` both have the offsets `0, 1, 2, ...`: the elements that a
-    /// vector access can copy between the two.
+    /// The largest layout of linear coordinates at which `self` and `other` both have the offsets `0, 1, 2, ...`: the
+    /// elements that a vector access can copy between the two.
     ///
-    /// Law: `A(R(i)) = B(R(i)) = i` for every `i < size(R)`; `R` is the longest prefix of `B`'s [right inverse](Layout::right_inverse)
-    /// that obeys this inside `A`.
+    /// Law: `A(R(i)) = B(R(i)) = i` for every `i < size(R)`; `R` is the longest prefix of `B`'s [right
+    /// inverse](Layout::right_inverse) that obeys this inside `A`.
     ///
     /// # Errors
     /// [`LayoutError::Empty`] for a layout without elements.
@@ -38,8 +38,8 @@ impl Layout {
         Ok(to_layout(&prefix)?.coalesce())
     }
 
-    /// How many consecutive offsets, from 0 on, belong to the same elements in `self` and in `other`: the widest vector access that
-    /// can copy between the two, alignment aside.
+    /// How many consecutive offsets, from 0 on, belong to the same elements in `self` and in `other`: the widest vector
+    /// access that can copy between the two, alignment aside.
     ///
     /// Law: it is the size of the [largest common layout](Layout::max_common_layout).
     ///

@@ -82,8 +82,8 @@ impl Picture {
         })
     }
 
-    /// The thread and value that hold each element of a tile, coloured by thread: `T3V1`, and `T3V1+2` where two more do. Rows are
-    /// mode 0 of the tile, columns mode 1.
+    /// The thread and value that hold each element of a tile, coloured by thread: `T3V1`, and `T3V1+2` where two more
+    /// do. Rows are mode 0 of the tile, columns mode 1.
     ///
     /// # Errors
     /// [`LayoutError::Picture`] for a tile of rank above 2, or more than [`MAX_CELLS`](Picture::MAX_CELLS) elements.
@@ -109,12 +109,13 @@ impl Picture {
         })
     }
 
-    /// The memory bank of each element, coloured by how many different words of that bank an access needs: the access takes that many
-    /// times as long. Each row, or each column, is one access.
+    /// The memory bank of each element, coloured by how many different words of that bank an access needs: the access
+    /// takes that many times as long. Each row, or each column, is one access.
     ///
     /// # Errors
     /// [`LayoutError::Picture`] for a rank above 2, or more than [`MAX_CELLS`](Picture::MAX_CELLS) elements;
-    /// [`LayoutError::Banks`] when `banks` has a size of 0; [`LayoutError::Overflow`] when an address needs more than 64 bits.
+    /// [`LayoutError::Banks`] when `banks` has a size of 0; [`LayoutError::Overflow`] when an address needs more than
+    /// 64 bits.
     pub fn of_banks(
         layout: impl Into<ComposedLayout>,
         banks: Banks,

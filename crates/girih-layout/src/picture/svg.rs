@@ -13,7 +13,8 @@ const MARGIN: usize = 36;
 const TITLE_HEIGHT: usize = 28;
 
 impl Picture {
-    /// The picture as an SVG document: numbered rows and columns, cells filled by what they mean, the layout's text on top.
+    /// The picture as an SVG document: numbered rows and columns, cells filled by what they mean, the layout's text on
+    /// top.
     pub fn svg(&self) -> String {
         let mut out = String::new();
         // Writing to a string cannot fail.

@@ -19,7 +19,8 @@ fn image_of(leaves: &[(u64, u64)]) -> Vec<u64> {
     (0..size).map(|x| model::at_leaves(leaves, x)).collect()
 }
 
-/// Whether copies of `tile` can fill `0..n` for some `n` up to `limit`, each offset once: the copies must start at the first hole.
+/// Whether copies of `tile` can fill `0..n` for some `n` up to `limit`, each offset once: the copies must start at the
+/// first hole.
 fn tiles_a_range(tile: &[u64], limit: u64) -> bool {
     let mut covered = BTreeSet::new();
     let mut first_hole = 0;

@@ -1,4 +1,5 @@
-//! The laws of the algebra, each on 10,000 random inputs: nested shapes, static and dynamic leaves, strides of 0, extents of 1.
+//! The laws of the algebra, each on 10,000 random inputs: nested shapes, static and dynamic leaves, strides of 0,
+//! extents of 1.
 //!
 //! What is right is computed by the models in [`model`], which share no code with the library.
 

@@ -72,7 +72,8 @@ proptest! {
             }
             Err(LayoutError::Upcast { .. }) => {
                 // A stride across wide elements, or a sum that leaves one.
-                let moving: Vec<_> = model::leaves(&layout).into_iter().filter(|leaf| leaf.0 > 1 && leaf.1 > 0).collect();
+                let mut moving = model::leaves(&layout);
+                moving.retain(|(extent, stride)| *extent > 1 && *stride > 0);
                 let across = moving.iter().any(|(_, d)| d % count != 0 && count % d != 0);
                 let inside = moving.iter().filter(|(_, d)| d % count != 0 && count % d == 0);
                 let within: u64 = inside.map(|(n, d)| ((count / d).min(*n) - 1) * d).sum();

@@ -65,7 +65,9 @@ proptest! {
     }
 
     #[test]
-    fn composing_a_composed_layout_goes_through_all(swizzle in swizzle(), offset in 0u64..100, layout in layout(), inner in small()) {
+    fn composing_a_composed_layout_goes_through_all(
+        swizzle in swizzle(), offset in 0u64..100, layout in layout(), inner in small()
+    ) {
         let composed = ComposedLayout::new(swizzle, offset, layout.clone())?;
         match composed.composition(&inner) {
             Ok(result) => {

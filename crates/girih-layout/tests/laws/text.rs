@@ -19,7 +19,9 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn printed_values_parse_back(shape in shape(), layout in layout(), tile in small(), swizzle in swizzle(), offset: u32) {
+    fn printed_values_parse_back(
+        shape in shape(), layout in layout(), tile in small(), swizzle in swizzle(), offset: u32
+    ) {
         parses_back(&shape)?;
         parses_back(&layout)?;
         parses_back(&swizzle)?;

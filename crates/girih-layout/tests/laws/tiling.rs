@@ -90,7 +90,11 @@ proptest! {
                 Ok(coords) => coords,
                 // The offsets may go on straight where the coordinates do not.
                 Err(error) => {
-                    prop_assert!(matches!(error, LayoutError::NoComposition { .. } | LayoutError::TilerRank { .. }), "{}", error);
+                    let expected = matches!(
+                        error,
+                        LayoutError::NoComposition { .. } | LayoutError::TilerRank { .. }
+                    );
+                    prop_assert!(expected, "{}", error);
                     return Ok(());
                 }
             };

@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 /// CuTe's layout algebra: layouts are written shape:stride, as in ((2,4),8):((1,16),2).
 ///
-/// A shape alone means compact strides, leftmost fastest. Static integers are written _4. Tilers are layouts, or one for each mode:
-/// <3:4,8:2>.
+/// A shape alone means compact strides, leftmost fastest. Static integers are written _4. Tilers are layouts, or one
+/// for each mode: <3:4,8:2>.
 #[derive(Parser)]
 #[command(name = "girih-layout", version)]
 pub struct Args {
@@ -23,7 +23,8 @@ pub enum Command {
         /// The layout, or a swizzled one: Sw<3,0,3> o 0 o (8,8):(8,1).
         #[arg(value_parser = parse::<ComposedLayout>)]
         layout: ComposedLayout,
-        /// Take the layout as (thread, value) -> element of a tile of this shape, and draw which thread holds which element.
+        /// Take the layout as (thread, value) -> element of a tile of this shape, and draw which thread holds which
+        /// element.
         #[arg(long, value_name = "SHAPE", value_parser = parse::<IntTuple>, conflicts_with = "banks")]
         tile: Option<IntTuple>,
         /// Draw the shared-memory bank of each element of so many bytes, with the conflicts.
