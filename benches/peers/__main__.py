@@ -3,7 +3,7 @@
 Every measurement is one line of JSON on standard output; what goes wrong is said on standard error, and the exit
 status is then 1. Times are device events: the median of launches timed one by one, and the mean in a window of
 launches enqueued back to back; buffers are rotated past the L2 cache. Compare a figure only with one of the same run
-on the same machine.
+on the same machine: `compare.py` does.
 """
 
 from __future__ import annotations

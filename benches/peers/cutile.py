@@ -37,7 +37,13 @@ def run(report: Report) -> None:
     for dtype in (torch.float32, torch.bfloat16):
         table = [torch.randn(ROWS, COLUMNS, device=DEVICE).to(dtype) for _ in range(SETS)]
         index = [uniform(ROWS, ROWS).int() for _ in range(SETS)]
-        case = {"dtype": dtype_name(dtype), "rows": ROWS, "columns": COLUMNS, "index": "i32"}
+        case = {
+            "dtype": dtype_name(dtype),
+            "rows": ROWS,
+            "columns": COLUMNS,
+            "data": "uniform",
+            "index": "i32",
+        }
 
         def launch(kernel, i: int, out: list, rows: int, table=table, index=index) -> None:
             stream = torch.cuda.current_stream()

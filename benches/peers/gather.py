@@ -30,9 +30,10 @@ def run(report: Report) -> None:
     copy(report)
     torch.cuda.empty_cache()
     for dtype in (torch.float32, torch.bfloat16):
-        with_torch(report, dtype)
         for row_bytes in ROW_BYTES:
-            with_triton(report, dtype, row_bytes // dtype.itemsize)
+            columns = row_bytes // dtype.itemsize
+            with_torch(report, dtype, columns)
+            with_triton(report, dtype, columns)
             torch.cuda.empty_cache()
 
 
@@ -42,20 +43,22 @@ def copy(report: Report) -> None:
     source = [torch.randn(count, device=DEVICE) for _ in range(SETS)]
     target = [torch.empty_like(values) for values in source]
     time = measure(rotated(SETS, lambda i: target[i].copy_(source[i])))
-    report.add("torch", "copy", time, moved=2 * 4 * count, dtype="f32", elements=count)
+    case = {"dtype": "f32", "rows": count // COLUMNS, "columns": COLUMNS, "data": "in order"}
+    report.add("torch", "copy", time, moved=2 * 4 * count, index="none", **case)
 
 
-def with_torch(report: Report, dtype: torch.dtype) -> None:
-    table, index, out = buffers(dtype, COLUMNS)
-    moved = moved_bytes(dtype, COLUMNS, index[0])
-    case = {"dtype": dtype_name(dtype), "rows": ROWS, "columns": COLUMNS, "index": "i64"}
+def with_torch(report: Report, dtype: torch.dtype, columns: int) -> None:
+    """Every way at one width, the one without an allocation at the others."""
+    table, index, out = buffers(dtype, columns)
+    moved = moved_bytes(dtype, columns, index[0])
+    case = uniform_case(dtype, columns, "i64")
     ways = {
         "index_select out": lambda i: torch.index_select(table[i], 0, index[i], out=out[i]),
         "index_select": lambda i: torch.index_select(table[i], 0, index[i]),
         "embedding": lambda i: torch.nn.functional.embedding(index[i], table[i]),
         "indexing": lambda i: table[i][index[i]],
     }
-    for way, launch in ways.items():
+    for way, launch in list(ways.items())[: None if columns == COLUMNS else 1]:
         time = measure(rotated(SETS, launch))
         report.add("torch", "gather", time, moved=moved, way=way, **case)
 
@@ -65,7 +68,7 @@ def with_triton(report: Report, dtype: torch.dtype, columns: int) -> None:
     table, index, out = buffers(dtype, columns)
     index = [values.int() for values in index]
     moved = moved_bytes(dtype, columns, index[0])
-    case = {"dtype": dtype_name(dtype), "rows": ROWS, "columns": columns, "index": "i32"}
+    case = uniform_case(dtype, columns, "i32")
     for rows in ROWS_PER_PROGRAM:
         if rows * columns > LARGEST_TILE:
             continue
@@ -92,6 +95,16 @@ def buffers(dtype: torch.dtype, columns: int) -> tuple[list, list, list]:
     index = [uniform(ROWS, ROWS) for _ in range(SETS)]
     out = [torch.empty(ROWS, columns, device=DEVICE, dtype=dtype) for _ in range(SETS)]
     return table, index, out
+
+
+def uniform_case(dtype: torch.dtype, columns: int, index: str) -> dict[str, object]:
+    return {
+        "dtype": dtype_name(dtype),
+        "rows": ROWS,
+        "columns": columns,
+        "data": "uniform",
+        "index": index,
+    }
 
 
 def moved_bytes(dtype: torch.dtype, columns: int, index: torch.Tensor) -> int:

@@ -7,6 +7,7 @@ import statistics
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 
 import torch
 
@@ -22,7 +23,9 @@ class Time:
     median_us: float
     """Median over launches timed one by one."""
     window_us: float
-    """Mean over launches enqueued back to back between two events."""
+    """Mean over launches enqueued back to back between two events; the median of several such windows."""
+    enqueue_us: float
+    """What the host spends on enqueuing one launch; the median of the same windows."""
 
 
 def rotated(count: int, launch: Callable[[int], object]) -> list[Launch]:
@@ -30,8 +33,11 @@ def rotated(count: int, launch: Callable[[int], object]) -> list[Launch]:
     return [lambda i=i: launch(i) for i in range(count)]
 
 
-def measure(launches: Sequence[Launch], count: int = 20, warmup: int = 6) -> Time:
-    """Times `count` launches, taking `launches` in turn."""
+def measure(
+    launches: Sequence[Launch], count: int = 30, warmup: int = 6, windows: int = 3
+) -> Time:
+    """Times `count` launches one by one and in each window, taking `launches` in turn."""
+    enqueued = []
 
     def turn(i: int) -> None:
         launches[i % len(launches)]()
@@ -45,12 +51,18 @@ def measure(launches: Sequence[Launch], count: int = 20, warmup: int = 6) -> Tim
         torch.cuda.synchronize()
         return start.elapsed_time(end) * 1e3
 
+    def all_turns() -> None:
+        start = perf_counter()
+        for i in range(count):
+            turn(i)
+        enqueued.append((perf_counter() - start) * 1e6 / count)
+
     for i in range(warmup):
         turn(i)
     torch.cuda.synchronize()
     singles = [between_events(lambda i=i: turn(i)) for i in range(count)]
-    window = between_events(lambda: [turn(i) for i in range(count)])
-    return Time(statistics.median(singles), window / count)
+    means = [between_events(all_turns) / count for _ in range(windows)]
+    return Time(*map(statistics.median, (singles, means, enqueued)))
 
 
 class Report:
@@ -77,8 +89,11 @@ class Report:
         line = {"peer": peer, "op": op, **case}
         line["median_us"] = round(time.median_us, 2)
         line["window_us"] = round(time.window_us, 2)
+        line["enqueue_us"] = round(time.enqueue_us, 2)
         if moved is not None:
-            line["gb_per_s"] = round(moved / time.window_us / 1e3, 1)
+            line["bytes"] = moved
+            line["median_gb_per_s"] = round(moved / time.median_us / 1e3, 1)
+            line["window_gb_per_s"] = round(moved / time.window_us / 1e3, 1)
         if items is not None:
             line["items_per_ns"] = round(items / time.window_us / 1e3, 3)
         if flops is not None:

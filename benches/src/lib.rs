@@ -1,1 +1,64 @@
-//! benches
+//! Benchmarks of girih: gather and scatter beside the device's own copy.
+//!
+//! [`run`] times every [`Workload`] of [`Options`] on one device, checks what was written, and prints a table as it
+//! goes. A [`Measurement`] is one line of JSON; the peers (`benches/peers`) write lines with the same fields, so that
+//! both sides of one workload can be set beside each other. `benches/results/README.md` says what the fields mean.
+#![deny(missing_docs)]
+
+mod buffers;
+mod data;
+mod error;
+mod measurement;
+mod options;
+mod prepared;
+mod random;
+mod timing;
+mod verify;
+mod workload;
+
+pub use error::{Error, Result};
+pub use measurement::Measurement;
+pub use options::{Options, Plan};
+pub use prepared::Prepared;
+pub use timing::{Clock, Schedule, Time, measure};
+pub use workload::{Data, Dtype, Op, Workload};
+
+use cubecl::client::Client;
+
+/// What a run gave.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// What was measured, and whose output was right.
+    pub measured: Vec<Measurement>,
+    /// What the device cannot do: the workload's name, and what is lacking.
+    pub left_out: Vec<(String, girih::Error)>,
+    /// What went wrong: the workload's name, and how. It has no number.
+    pub failed: Vec<(String, Error)>,
+}
+
+/// Times the workloads of `options` one after another, and prints a table of them on standard output.
+///
+/// A workload that fails does not keep the others from being measured.
+pub fn run(client: &Client, options: &Options) -> Run {
+    let mut run = Run::default();
+    println!("{}", Measurement::header(client));
+    for Plan { workload, schedule } in options.plans() {
+        let name = workload.name();
+        if let Err(lacking) = workload.supported(client) {
+            println!("{name:<42} left out: {lacking}");
+            run.left_out.push((name, lacking));
+            continue;
+        }
+        match Measurement::take(client, workload, *schedule) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.measured.push(measurement);
+            }
+            Err(error) => {
+                println!("{name:<42} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
+    run
+}

@@ -1,0 +1,95 @@
+"""Sets girih's measurements beside its peers', workload by workload, as a table in Markdown.
+
+Reads files of JSON lines, girih's (`girih-suite bench --json`) and the peers' (`python3 peers`), in any order; other
+lines, such as a log's, are passed over. A ratio above 1 says that girih is that many times as fast.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator
+
+GIRIH = "girih"
+PEERS = ("triton", "torch", "cutile")
+TIMES = ("median_us", "window_us")
+
+Line = dict[str, object]
+Key = tuple[object, ...]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="compare.py", description=__doc__)
+    parser.add_argument("files", nargs="+", metavar="FILE", help="JSON lines")
+    arguments = parser.parse_args()
+    lines = []
+    for path in arguments.files:
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                lines.extend(measurements(file))
+        except OSError as error:
+            print(f"{path}: {error.strerror}", file=sys.stderr)
+            return 1
+    print("\n".join(table(lines)))
+    return 0
+
+
+def measurements(text: Iterable[str]) -> Iterator[Line]:
+    """The lines that are measurements."""
+    for line in text:
+        if not line.startswith("{"):
+            continue
+        try:
+            parsed = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        if all(isinstance(parsed.get(time), (int, float)) for time in TIMES) and "peer" in parsed:
+            yield parsed
+
+
+def workload(line: Line) -> Key:
+    """What two measurements share that may be set beside each other."""
+    return tuple(line.get(field) for field in ("op", "dtype", "rows", "columns", "data"))
+
+
+def table(lines: list[Line]) -> Iterator[str]:
+    """Each of girih's workloads with the best that every peer has of it, by each of the two times."""
+    best: dict[tuple[str, str, Key], float] = {}
+    for line in lines:
+        for time in TIMES:
+            place = (str(line["peer"]), time, workload(line))
+            best[place] = min(best.get(place, float("inf")), float(line[time]))
+    peers = [peer for peer in PEERS if any(line["peer"] == peer for line in lines)]
+    heads = ["workload", "girih us", "GB/s"]
+    for peer in peers:
+        heads += [f"{peer} us", f"{peer} / girih"]
+    yield "Each cell: median of single launches / mean in a window of launches back to back.\n"
+    yield row(heads)
+    yield row(["---"] + ["---:"] * (len(heads) - 1))
+    for line in lines:
+        if line["peer"] != GIRIH:
+            continue
+        ours = [float(line[time]) for time in TIMES]
+        rates = [float(line["bytes"]) / time / 1e3 for time in ours]
+        cells = [str(line["name"]), pair(ours, 1), pair(rates, 0)]
+        for peer in peers:
+            theirs = [best.get((peer, time, workload(line))) for time in TIMES]
+            if None in theirs:
+                cells += ["-", "-"]
+            else:
+                ratios = [their / our for their, our in zip(theirs, ours)]
+                cells += [pair(theirs, 1), pair(ratios, 2)]
+        yield row(cells)
+
+
+def pair(values: list[float], digits: int) -> str:
+    return " / ".join(f"{value:.{digits}f}" for value in values)
+
+
+def row(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+//! What is known of a workload once it was measured.
+
+use crate::error::Result;
+use crate::prepared::Prepared;
+use crate::timing::{Schedule, Time, measure};
+use crate::workload::{Data, Dtype, Op, Workload, bounds_name};
+use cubecl::client::Client;
+use cubecl::future::block_on;
+use girih::device::Device;
+use serde::Serialize;
+
+/// One workload's times on one device; one line of JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measurement {
+    /// Who was measured: `girih`.
+    pub peer: &'static str,
+    /// The workload in words.
+    pub name: String,
+    /// What is done.
+    pub op: Op,
+    /// The elements.
+    pub dtype: Dtype,
+    /// Rows of the source and of the output, and indices.
+    pub rows: usize,
+    /// Elements of a row.
+    pub columns: usize,
+    /// Where the indices point.
+    pub data: Data,
+    /// The type of the indices.
+    pub index: &'static str,
+    /// What an index out of range does.
+    pub bounds: &'static str,
+    /// Bytes read and written, indices included.
+    pub bytes: usize,
+    /// Times of a launch.
+    #[serde(flatten)]
+    pub time: Time,
+    /// `bytes` by the median, in 10^9 bytes a second.
+    pub median_gb_per_s: f64,
+    /// `bytes` by the window, in 10^9 bytes a second.
+    pub window_gb_per_s: f64,
+    /// Launches timed one by one, and launches of a window.
+    pub launches: usize,
+    /// The device's own name.
+    pub device: String,
+}
+
+impl Measurement {
+    /// Times a workload, and gives its number only where its output is right.
+    ///
+    /// # Errors
+    ///
+    /// Whatever [`Prepared::new`], [`measure`] and [`Prepared::verify`] give.
+    pub fn take(client: &Client, workload: &Workload, schedule: Schedule) -> Result<Self> {
+        let time = {
+            let prepared = Prepared::new(client, *workload)?;
+            let time = measure(&prepared, schedule)?;
+            prepared.verify()?;
+            time
+        };
+        // The next workload's buffers are of another size.
+        client.memory_cleanup()?;
+        block_on(client.sync())?;
+        let bytes = workload.bytes();
+        let gb_per_s = |us: f64| bytes as f64 / us / 1e3;
+        Ok(Self {
+            peer: "girih",
+            name: workload.name(),
+            op: workload.op,
+            dtype: workload.dtype,
+            rows: workload.rows,
+            columns: workload.columns,
+            data: workload.data,
+            index: if workload.op == Op::Copy {
+                "none"
+            } else {
+                "i32"
+            },
+            bounds: bounds_name(workload.bounds),
+            bytes,
+            time,
+            median_gb_per_s: gb_per_s(time.median_us),
+            window_gb_per_s: gb_per_s(time.window_us),
+            launches: schedule.launches,
+            device: Device::of(client).name(),
+        })
+    }
+
+    /// The head of a table of [`row`](Self::row)s.
+    pub fn header(client: &Client) -> String {
+        format!(
+            "{}\n{:<42} {:>9} {:>11} {:>11} {:>9} {:>9} {:>10}",
+            Device::of(client).name(),
+            "workload",
+            "MB",
+            "median us",
+            "window us",
+            "GB/s",
+            "GB/s win",
+            "enqueue us"
+        )
+    }
+
+    /// A line of the table.
+    pub fn row(&self) -> String {
+        format!(
+            "{:<42} {:>9.1} {:>11.2} {:>11.2} {:>9.1} {:>9.1} {:>10.2}",
+            self.name,
+            self.bytes as f64 / 1e6,
+            self.time.median_us,
+            self.time.window_us,
+            self.median_gb_per_s,
+            self.window_gb_per_s,
+            self.time.enqueue_us
+        )
+    }
+}

@@ -1,0 +1,130 @@
+//! How long a launch takes, on the device and on the host.
+
+use crate::error::{Error, Result};
+use crate::prepared::Prepared;
+use cubecl::client::Client;
+use cubecl::future::block_on;
+use cubecl::profile::{ProfileDuration, TimingMethod};
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+/// How often a workload is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// Launches before the first that counts.
+    pub warmup: usize,
+    /// Launches that are timed one by one, and launches of a window; at least 1.
+    pub launches: usize,
+    /// Windows; at least 1.
+    pub windows: usize,
+}
+
+/// Whose clock device times are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Clock {
+    /// The device's own events.
+    Device,
+    /// The host's, between two waits for the device.
+    Host,
+}
+
+/// Times of one launch, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Time {
+    /// Median of launches timed one by one.
+    pub median_us: f64,
+    /// Mean of a window's launches, enqueued back to back; the median of several windows.
+    pub window_us: f64,
+    /// As `window_us`, by the host's clock: from the first launch to the end of the wait for the device.
+    pub host_window_us: f64,
+    /// What the caller spends on enqueuing one launch; the median of several windows.
+    pub enqueue_us: f64,
+    /// The clock of the first two.
+    pub clock: Clock,
+}
+
+/// Times a workload.
+///
+/// # Errors
+///
+/// [`Error::Profile`] where the device gives no times, and whatever a launch gives.
+pub fn measure(prepared: &Prepared, schedule: Schedule) -> Result<Time> {
+    let Schedule {
+        warmup,
+        launches,
+        windows,
+    } = schedule;
+    let client = &prepared.client;
+    (0..warmup).try_for_each(|turn| prepared.launch(turn))?;
+    prepared.sync()?;
+
+    let mut clock = Clock::Host;
+    let singles = collect(launches, |turn| {
+        let (time, by) = profile(client, || prepared.launch(turn))?;
+        clock = by;
+        Ok(time)
+    })?;
+    let all = || (0..launches).try_for_each(|turn| prepared.launch(turn));
+    let of_window = |time: f64| time / launches as f64;
+    let by_events = collect(windows, |_| Ok(of_window(profile(client, all)?.0)))?;
+    let mut enqueued = vec![];
+    let by_host = collect(windows, |_| {
+        let start = Instant::now();
+        all()?;
+        enqueued.push(of_window(microseconds(start.elapsed())));
+        prepared.sync()?;
+        Ok(of_window(microseconds(start.elapsed())))
+    })?;
+    Ok(Time {
+        median_us: median(singles),
+        window_us: median(by_events),
+        host_window_us: median(by_host),
+        enqueue_us: median(enqueued),
+        clock,
+    })
+}
+
+/// The time of `work`, which enqueues launches, in microseconds.
+fn profile(client: &Client, work: impl FnOnce() -> Result<()> + Send) -> Result<(f64, Clock)> {
+    let (done, duration): (_, ProfileDuration) = client.profile(work, "benchmark")?;
+    done?;
+    let clock = match duration.timing_method() {
+        TimingMethod::Device => Clock::Device,
+        TimingMethod::System => Clock::Host,
+    };
+    let ticks = block_on(duration.resolve())
+        .ok_or_else(|| Error::Profile("the device measured nothing".into()))?;
+    Ok((microseconds(ticks.duration()), clock))
+}
+
+fn collect(count: usize, measure: impl FnMut(usize) -> Result<f64>) -> Result<Vec<f64>> {
+    (0..count).map(measure).collect()
+}
+
+fn microseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}
+
+/// The middle of the times, or the mean of the two in the middle; NaN of none.
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_unstable_by(f64::total_cmp);
+    let middle = times.len() / 2;
+    match times.len() {
+        0 => f64::NAN,
+        len if len % 2 == 1 => times[middle],
+        _ => (times[middle - 1] + times[middle]) / 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 9.0]), 3.0);
+        assert!(median(vec![]).is_nan());
+    }
+}

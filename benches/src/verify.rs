@@ -1,0 +1,128 @@
+//! Whether the device wrote what it should have.
+
+use crate::buffers::{Buffers, initial};
+use crate::data::value;
+use crate::error::{Error, Result};
+use crate::prepared::Prepared;
+use crate::random::XorShift;
+use crate::workload::{Op, Workload};
+
+/// Rows that are looked at, besides the first and the last.
+const SAMPLE: usize = 62;
+
+impl Prepared {
+    /// Compares rows of every output, the first, the last and a random sample, with what the host computes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Wrong`] for the first element that differs, [`Error::Server`] where a launch failed.
+    pub fn verify(&self) -> Result<()> {
+        for (buffers, launches) in self.sets() {
+            let expected = Expected {
+                workload: &self.workload,
+                buffers,
+                launches,
+            };
+            let rows = sample(&self.workload);
+            for (row, found) in rows.iter().zip(self.read_rows(buffers, &rows)?) {
+                expected.compare(*row, &found)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_rows(&self, buffers: &Buffers, rows: &[usize]) -> Result<Vec<Vec<f32>>> {
+        let Workload { dtype, columns, .. } = self.workload;
+        let size = (columns * dtype.size()) as u64;
+        let last = self.workload.rows as u64 - 1;
+        let handles = rows.iter().map(|&row| {
+            let handle = buffers.output.handle.clone();
+            let row = row as u64;
+            handle
+                .offset_start(row * size)
+                .offset_end((last - row) * size)
+        });
+        let bytes = self.client.read(handles.collect())?;
+        Ok(bytes.iter().map(|row| dtype.decode(row)).collect())
+    }
+}
+
+/// The rows to look at. Where the indices point at few rows, half of the sample lies there.
+fn sample(workload: &Workload) -> Vec<usize> {
+    let mut random = XorShift::new(99);
+    let pointed_at = match workload.data {
+        crate::Data::Among(rows) => rows.min(workload.rows),
+        _ => workload.rows,
+    };
+    let drawn = (0..SAMPLE).map(|at| {
+        random.below(if at % 2 == 0 {
+            pointed_at
+        } else {
+            workload.rows
+        })
+    });
+    [0, workload.rows - 1].into_iter().chain(drawn).collect()
+}
+
+/// What an output should hold.
+struct Expected<'a> {
+    workload: &'a Workload,
+    buffers: &'a Buffers,
+    launches: usize,
+}
+
+impl Expected<'_> {
+    fn compare(&self, row: usize, found: &[f32]) -> Result<()> {
+        let sources = self.sources(row);
+        for column in 0..self.workload.columns {
+            // A row too short has no element to compare.
+            let found = found.get(column).copied().unwrap_or(f32::NAN);
+            let allowed = self.allowed(&sources, column);
+            if !allowed.contains(&found) {
+                return Err(Error::Wrong {
+                    workload: self.workload.name(),
+                    row,
+                    column,
+                    found,
+                    expected: allowed[0],
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The rows of the source that go to a row of the output.
+    fn sources(&self, row: usize) -> Vec<usize> {
+        let targets = &self.buffers.targets;
+        match self.workload.op {
+            Op::Copy => vec![row],
+            Op::Gather => vec![targets[row] as usize],
+            Op::ScatterAdd | Op::ScatterSet => (0..targets.len())
+                .filter(|&at| targets[at] as usize == row)
+                .collect(),
+        }
+    }
+
+    /// What an element may be: where several rows are set at one place, any of them stays.
+    fn allowed(&self, sources: &[usize], column: usize) -> Vec<f32> {
+        let initial = initial(self.workload.op);
+        if sources.is_empty() || self.launches == 0 {
+            return vec![initial];
+        }
+        let values = sources.iter().map(|row| {
+            let position = row * self.workload.columns + column;
+            value(
+                position as u32,
+                self.buffers.seed,
+                self.workload.random_bits(),
+            )
+        });
+        match self.workload.op {
+            Op::ScatterAdd => {
+                let sum: f64 = values.map(f64::from).sum();
+                vec![(f64::from(initial) + sum * self.launches as f64) as f32]
+            }
+            Op::Copy | Op::Gather | Op::ScatterSet => values.collect(),
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What is measured.
+
+use crate::data;
+use cubecl::client::Client;
+use cubecl::ir::{ElemType, FloatKind, IntKind};
+use girih::Bounds;
+use girih::device::Device;
+use girih_kernels::{ScatterMode, supports_gather, supports_scatter};
+use half::bf16;
+use serde::{Serialize, Serializer};
+
+/// Bytes of an index: they are `i32`.
+const INDEX_BYTES: usize = 4;
+/// The type of the indices.
+pub(crate) const INDEX: ElemType = ElemType::Int(IntKind::I32);
+
+/// What is done with the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Op {
+    /// `out[n, :] = source[n, :]`: what the memory gives.
+    Copy,
+    /// `out[n, :] = source[index[n], :]`.
+    Gather,
+    /// `out[index[n], :] += source[n, :]`, atomically.
+    ScatterAdd,
+    /// `out[index[n], :] = source[n, :]`.
+    ScatterSet,
+}
+
+impl Op {
+    /// The name, as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Copy => "copy",
+            Self::Gather => "gather",
+            Self::ScatterAdd => "scatter_add",
+            Self::ScatterSet => "scatter_set",
+        }
+    }
+
+    pub(crate) const fn mode(self) -> Option<ScatterMode> {
+        match self {
+            Self::ScatterAdd => Some(ScatterMode::Add),
+            Self::ScatterSet => Some(ScatterMode::Set),
+            Self::Copy | Self::Gather => None,
+        }
+    }
+}
+
+/// The type of a table's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dtype {
+    /// IEEE single precision.
+    F32,
+    /// The upper half of single precision.
+    Bf16,
+}
+
+impl Dtype {
+    /// The name, as in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::Bf16 => "bf16",
+        }
+    }
+
+    /// Bytes of an element.
+    pub const fn size(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::Bf16 => 2,
+        }
+    }
+
+    pub(crate) const fn elem(self) -> ElemType {
+        ElemType::Float(match self {
+            Self::F32 => FloatKind::F32,
+            Self::Bf16 => FloatKind::BF16,
+        })
+    }
+
+    /// The elements in these bytes.
+    pub(crate) fn decode(self, bytes: &[u8]) -> Vec<f32> {
+        match self {
+            Self::F32 => bytes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|four| f32::from_ne_bytes(*four))
+                .collect(),
+            Self::Bf16 => bytes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|two| bf16::from_ne_bytes(*two).to_f32())
+                .collect(),
+        }
+    }
+}
+
+/// Where the indices point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Data {
+    /// Nowhere else than the rows lie: there are no indices.
+    InOrder,
+    /// Every row as likely as any other.
+    Uniform,
+    /// The first so many rows, each as likely as any other.
+    Among(usize),
+}
+
+impl Data {
+    /// The name, as in JSON.
+    pub fn name(self) -> String {
+        match self {
+            Self::InOrder => "in order".into(),
+            Self::Uniform => "uniform".into(),
+            Self::Among(rows) => format!("{rows} rows"),
+        }
+    }
+}
+
+impl Serialize for Data {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.name())
+    }
+}
+
+/// One thing to measure: as many indices, and rows of the source and of the output, as `rows` says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Workload {
+    /// What is done.
+    pub op: Op,
+    /// To what elements.
+    pub dtype: Dtype,
+    /// Rows of the source and of the output, and indices.
+    pub rows: usize,
+    /// Elements of a row.
+    pub columns: usize,
+    /// Where the indices point.
+    pub data: Data,
+    /// What an index out of range does; none is.
+    pub bounds: Bounds,
+}
+
+impl Workload {
+    /// A gather of uniform indices.
+    pub const fn gather(dtype: Dtype, rows: usize, columns: usize) -> Self {
+        Self {
+            op: Op::Gather,
+            dtype,
+            rows,
+            columns,
+            data: Data::Uniform,
+            bounds: Bounds::Mask,
+        }
+    }
+
+    /// A scatter of f32.
+    pub const fn scatter(op: Op, rows: usize, columns: usize, data: Data) -> Self {
+        Self {
+            op,
+            data,
+            ..Self::gather(Dtype::F32, rows, columns)
+        }
+    }
+
+    /// A copy of f32 without indices.
+    pub const fn copy(rows: usize, columns: usize) -> Self {
+        Self::scatter(Op::Copy, rows, columns, Data::InOrder)
+    }
+
+    /// The same under another policy of bounds.
+    pub const fn under(self, bounds: Bounds) -> Self {
+        Self { bounds, ..self }
+    }
+
+    /// The name in tables: operation, type, size, and what is not the default.
+    pub fn name(&self) -> String {
+        let mut name = format!(
+            "{} {} {}x{}",
+            self.op.name(),
+            self.dtype.name(),
+            self.rows,
+            self.columns
+        );
+        if let Data::Among(_) = self.data {
+            name += &format!(" {}", self.data.name());
+        }
+        if self.bounds != Bounds::Mask {
+            name += &format!(" {}", bounds_name(self.bounds));
+        }
+        name
+    }
+
+    /// The bytes that a launch reads and writes: each row of the source once, each index once, and for each index a row
+    /// of the output, which an addition reads too. Whatever a cache spares is counted nonetheless.
+    pub const fn bytes(&self) -> usize {
+        let row = self.columns * self.dtype.size();
+        self.rows
+            * match self.op {
+                Op::Copy => 2 * row,
+                Op::Gather | Op::ScatterSet => 2 * row + INDEX_BYTES,
+                Op::ScatterAdd => 3 * row + INDEX_BYTES,
+            }
+    }
+
+    /// Whether the device does this.
+    ///
+    /// # Errors
+    ///
+    /// [`girih::Error::Device`], which names what it lacks.
+    pub fn supported(&self, client: &Client) -> girih::Result<()> {
+        let device = Device::of(client);
+        let elem = self.dtype.elem();
+        match self.op.mode() {
+            Some(mode) => supports_scatter(client, elem, INDEX, mode, self.columns)?,
+            None => supports_gather(client, elem, INDEX)?,
+        }
+        let reports = self.bounds != Bounds::Report || device.reports();
+        device.require(reports, self.op.name(), "atomic minimum of u32, to report")
+    }
+
+    /// Random bits of each element. Sums of 2^16 random rows, 100 times over, stay exact in single precision.
+    pub(crate) const fn random_bits(&self) -> u32 {
+        match (self.op, self.dtype) {
+            (Op::ScatterAdd, _) => data::BITS_TO_SUM,
+            (_, Dtype::F32) => 24,
+            (_, Dtype::Bf16) => 8,
+        }
+    }
+}
+
+/// The name of a policy, as in JSON.
+pub(crate) const fn bounds_name(bounds: Bounds) -> &'static str {
+    match bounds {
+        Bounds::Assume => "assume",
+        Bounds::Mask => "mask",
+        Bounds::Clamp => "clamp",
+        Bounds::Wrap => "wrap",
+        Bounds::Report => "report",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_rows_read_and_written_and_indices() {
+        let gather = Workload::gather(Dtype::Bf16, 10, 128);
+        assert_eq!(gather.bytes(), 10 * (256 + 256 + 4));
+        let add = Workload::scatter(Op::ScatterAdd, 10, 128, Data::Uniform);
+        assert_eq!(add.bytes(), 10 * (3 * 512 + 4));
+        assert_eq!(Workload::copy(10, 128).bytes(), 10 * 1024);
+    }
+
+    #[test]
+    fn names_say_what_is_not_the_default() {
+        let gather = Workload::gather(Dtype::F32, 8, 16);
+        assert_eq!(gather.name(), "gather f32 8x16");
+        assert_eq!(
+            gather.under(Bounds::Report).name(),
+            "gather f32 8x16 report"
+        );
+        let add = Workload::scatter(Op::ScatterAdd, 8, 16, Data::Among(4));
+        assert_eq!(add.name(), "scatter_add f32 8x16 4 rows");
+    }
+}
