@@ -13,6 +13,9 @@ use crate::suite::{Choice, Suite};
 use crate::tally::Tally;
 use crate::{metadata, process};
 
+/// The integration test of girih-suite that runs all of it under `cargo test`; here each device has a run of its own.
+const DEVICE_SUITE: &str = "device";
+
 /// What is tested, where.
 #[derive(Debug, Args)]
 pub struct Options {
@@ -69,7 +72,7 @@ pub fn run(options: &Options) -> Result<()> {
 /// Every crate's unit, property, compile-fail and documentation tests, the device suite left out.
 fn host(options: &Options, environment: &Environment) -> Result<Tally> {
     let metadata = metadata::metadata(&["--no-deps"])?;
-    let named = metadata::integration_tests(&metadata, "girih-suite")
+    let named = metadata::integration_tests(&metadata, DEVICE_SUITE)
         .into_iter()
         .flat_map(|name| ["--test".to_owned(), name]);
     let targets = ["--lib", "--bins", "--examples"].map(str::to_owned);
