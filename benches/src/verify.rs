@@ -126,3 +126,68 @@ impl Expected<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffers::POISON;
+    use crate::{Data, Dtype, data};
+    use girih_testkit::Rt;
+
+    fn workloads() -> [Workload; 5] {
+        let scatter = |op, data| Workload::scatter(op, 256, 32, data);
+        [
+            Workload::copy(256, 32),
+            Workload::gather(Dtype::F32, 256, 32),
+            scatter(Op::ScatterAdd, Data::Uniform),
+            scatter(Op::ScatterAdd, Data::Among(16)),
+            scatter(Op::ScatterSet, Data::Uniform),
+        ]
+    }
+
+    fn launched(rt: &Rt, workload: Workload) -> Prepared {
+        workload.supported(&rt.client).unwrap();
+        let prepared = Prepared::new(&rt.client, workload).unwrap();
+        (0..5).for_each(|turn| prepared.launch(turn).unwrap());
+        prepared
+    }
+
+    #[test]
+    fn outputs_are_right() {
+        for rt in Rt::present() {
+            for workload in workloads() {
+                launched(rt, workload).verify().unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn an_overwritten_output_is_wrong() {
+        for rt in Rt::present() {
+            for workload in workloads() {
+                let prepared = launched(rt, workload);
+                let (buffers, _) = prepared.sets().last().unwrap();
+                data::constant(&rt.client, &buffers.output, POISON);
+                let error = prepared.verify().unwrap_err();
+                assert!(
+                    matches!(error, Error::Wrong { .. }),
+                    "{workload:?}: {error}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_addition_too_few_is_wrong() {
+        for rt in Rt::present() {
+            let add = Workload::scatter(Op::ScatterAdd, 256, 32, Data::Among(16));
+            let prepared = launched(rt, add);
+            let (buffers, _) = prepared.sets().next().unwrap();
+            data::constant(&rt.client, &buffers.output, 0.0);
+            assert!(matches!(
+                prepared.verify(),
+                Err(Error::Wrong { row: 0, .. })
+            ));
+        }
+    }
+}

@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use girih_testkit::{DeviceKind, Rt};
 use libtest_mimic::Arguments;
 
-use crate::{oracle, random, trials};
+use crate::{bench, oracle, random, trials};
 
 /// The device tests, vector files and benchmarks of girih.
 #[derive(Debug, Parser)]
@@ -24,6 +24,8 @@ enum Command {
     Devices,
     /// Answer the questions of vector files
     Oracle(Oracle),
+    /// Time gathers and scatters on one device, and check what they wrote
+    Bench(Bench),
 }
 
 #[derive(Debug, clap::Args)]
@@ -60,12 +62,29 @@ struct Oracle {
     device: Option<DeviceKind>,
 }
 
+#[derive(Debug, clap::Args)]
+struct Bench {
+    /// Time the workloads whose name contains one of these
+    filters: Vec<String>,
+    /// Where; else on the first of cuda, wgsl, vulkan and cpu that is there
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<DeviceKind>,
+    /// Also write the measurements here, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
 /// Runs the program on the process's arguments.
 pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Test(test) => run_tests(&test),
         Command::Devices => list_devices(),
         Command::Oracle(Oracle { files, device }) => oracle::main(&files, device),
+        Command::Bench(Bench {
+            filters,
+            device,
+            json,
+        }) => bench::main(&filters, device, json),
     }
 }
 

@@ -6,6 +6,7 @@
 #[cfg(feature = "cuda")]
 extern crate llvm_absent as _;
 
+pub mod bench;
 pub mod cases;
 pub mod cli;
 pub mod oracle;

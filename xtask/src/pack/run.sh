@@ -100,7 +100,7 @@ if [ "$sanitize" = yes ]; then
     done
 fi
 if [ "$bench" = yes ]; then
-    step bench "$suite" bench --device cuda
+    step bench "$suite" bench --device cuda --json "$out/bench.jsonl"
 fi
 if [ "$peers" = yes ]; then
     if python3 -c 'import torch' 2>/dev/null; then
@@ -108,6 +108,10 @@ if [ "$peers" = yes ]; then
     else
         say "peers: left out, python3 has no torch"
     fi
+fi
+if [ -s "$out/bench.jsonl" ] && [ -s "$out/peers.log" ]; then
+    step compare python3 "$here/peers/compare.py" "$out/bench.jsonl" "$out/peers.log"
+    cat "$out/compare.log"
 fi
 
 if [ $((passed + failed)) -eq 0 ]; then
