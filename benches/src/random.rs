@@ -19,7 +19,7 @@ impl XorShift {
 
     /// A number in `0..end`; `end` is at least 1 and below 2^32.
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        ((self.next() >> 32) * end as u64 >> 32) as usize
+        (((self.next() >> 32) * end as u64) >> 32) as usize
     }
 }
 
