@@ -115,3 +115,42 @@ impl Measurement {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use girih_testkit::Rt;
+    use serde_json::json;
+
+    #[test]
+    fn a_line_of_json_has_the_fields_that_peers_are_compared_by() {
+        let schedule = Schedule {
+            warmup: 2,
+            launches: 2,
+            windows: 1,
+        };
+        let workload = Workload::scatter(Op::ScatterAdd, 64, 16, Data::Among(4));
+        for rt in Rt::present() {
+            let measurement = Measurement::take(&rt.client, &workload, schedule).unwrap();
+            let line = serde_json::to_value(&measurement).unwrap();
+            let expected = [
+                ("peer", json!("girih")),
+                ("op", json!("scatter_add")),
+                ("dtype", json!("f32")),
+                ("rows", json!(64)),
+                ("columns", json!(16)),
+                ("data", json!("4 rows")),
+                ("bytes", json!(64 * (3 * 64 + 4))),
+            ];
+            for (field, value) in expected {
+                assert_eq!(line[field], value, "{field}");
+            }
+            for time in ["median_us", "window_us", "host_window_us", "enqueue_us"] {
+                assert!(
+                    line[time].as_f64().is_some_and(|us| us > 0.0),
+                    "{time}: {line}"
+                );
+            }
+        }
+    }
+}
