@@ -82,7 +82,7 @@ impl Report {
     /// The offence at a position.
     fn offence(self, position: u32) -> Result<Offence, Error> {
         let start = position as usize;
-        let offender = self.index.slice([start..start + 1]);
+        let offender = self.index.narrow(0, start, 1);
         let index = read(offender, |data| match data.dtype() {
             DType::U64 => data.iter::<u64>().next().map(i128::from),
             _ => data.iter::<i64>().next().map(i128::from),

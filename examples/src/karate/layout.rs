@@ -35,8 +35,8 @@ pub fn layout(club: &Club) -> Vec<Point> {
 fn distances(club: &Club) -> Vec<Vec<f64>> {
     let members = club.len();
     let mut distances = vec![vec![members as f64; members]; members];
-    for member in 0..members {
-        distances[member][member] = 0.0;
+    for (member, row) in distances.iter_mut().enumerate() {
+        row[member] = 0.0;
     }
     for &(a, b) in &club.ties {
         distances[a][b] = 1.0;
