@@ -1,7 +1,7 @@
 //! Gradients of the ops, against central differences of a loss on the host and against Burn's Flex backend.
 //!
-//! The loss is the weighted sum of squares of an op's result, so that central differences are exact but for
-//! rounding, and the gradient of each element is another.
+//! The loss is the weighted sum of squares of one more than an op's result: central differences of it are exact but for
+//! rounding, the gradient of each element is another, and it is not zero where the result is.
 
 use burn::tensor::{DType, Device, IndexingUpdateOp, Int, Tensor};
 use girih_burn::{Bounds, Error, Scatter, gather, scatter, scatter_sum};
@@ -31,15 +31,15 @@ cases! {
     of_ops_in_a_row,
 }
 
-/// `sum(weights * result^2)` on a device.
+/// `sum(weights * (result + 1)^2)` on a device.
 fn loss<const D: usize>(result: Tensor<D>, weights: &Host, device: &Device) -> Tensor<1> {
-    total(result.powi_scalar(2) * floats::<D>(weights, device))
+    total((result + 1.0).powi_scalar(2) * floats::<D>(weights, device))
 }
 
 /// The same on the host.
 fn host_loss(result: &Host, weights: &Host) -> f64 {
     result
-        .zip(weights, |result, weight| weight * result * result)
+        .zip(weights, |result, weight| weight * (result + 1.0).powi(2))
         .sum()
 }
 
