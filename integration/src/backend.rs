@@ -13,10 +13,10 @@ use girih_kernels::ScatterMode;
 
 /// Gather and scatter on a backend's own tensors.
 ///
-/// Each op returns its result and the record of an index out of range: the words of
-/// [`girih_kernels`]' report under [`Bounds::Report`], else an empty tensor. Arguments are those of
-/// [`gather`](crate::gather), [`scatter`](crate::scatter) and [`scatter_sum`](crate::scatter_sum),
-/// which check them; an op called directly panics on arguments that they refuse.
+/// Each op returns its result and a record, an integer tensor: under [`Bounds::Report`] the position of the
+/// first index out of range, or `u32::MAX` where there is none; else it is empty. Arguments are those of
+/// [`gather`](crate::gather()), [`scatter`](crate::scatter()) and [`scatter_sum`](crate::scatter_sum()),
+/// which check them; an op called directly panics on what they refuse.
 #[backend_extension(
     Cube: cfg(any(feature = "cpu", feature = "cuda", feature = "vulkan", feature = "wgpu")),
     Autodiff,
