@@ -287,12 +287,19 @@ impl<'a> View<'a> {
     }
 
     pub(crate) fn size(self) -> Result<Integer, LayoutError> {
-        // A 0 anywhere makes the product 0, also where the others alone would overflow.
-        if self.leaves().any(|leaf| leaf.value() == 0) {
-            let zero = self.leaves().fold(Integer::ZERO, |a, b| a.with_value(b, 0));
-            return Ok(zero);
+        let mut product = Integer::ONE;
+        let mut failed = None;
+        for leaf in self.leaves() {
+            match product.try_mul(leaf) {
+                Ok(next) => product = next,
+                Err(error) => failed = Some(error),
+            }
         }
-        self.leaves().try_fold(Integer::ONE, Integer::try_mul)
+        match failed {
+            // A 0 anywhere makes the product 0, also where the others alone would overflow.
+            Some(error) if product.value() != 0 => Err(error),
+            _ => Ok(product),
+        }
     }
 
     pub(crate) fn congruent(self, other: View<'_>) -> bool {

@@ -16,8 +16,9 @@ impl Layout {
     /// does.
     ///
     /// # Errors
-    /// [`LayoutError::NoComposition`] when no layout obeys the law, [`LayoutError::TilerRank`] when the tiler has more
-    /// modes than `A`, [`LayoutError::Empty`], [`LayoutError::Overflow`].
+    /// [`LayoutError::NoComposition`] when no layout obeys the law, or when more than 2^16 sums would have to be looked
+    /// at to tell (only where carries of several modes could cancel), [`LayoutError::TilerRank`] when the tiler has
+    /// more modes than `A`, [`LayoutError::Empty`], [`LayoutError::Overflow`].
     ///
     /// ```
     /// # use girih_layout::Layout;

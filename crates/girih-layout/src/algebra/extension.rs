@@ -5,6 +5,9 @@ use crate::modes::Mode;
 use crate::{Integer, Layout, LayoutError};
 use alloc::string::ToString;
 
+/// How many rises or sums are looked at one by one, where jumps cancel. What needs more is refused rather than decided.
+const MAX_CHECKS: u64 = 1 << 16;
+
 /// A layout's leaves as the digits of a mixed-radix number.
 pub(crate) struct Extension {
     digits: List<Digit, 8>,
@@ -68,36 +71,63 @@ impl Extension {
                     extent,
                     stride,
                     weight,
-                    jump: jump(digits.last(), stride),
+                    jump: jump(digits.last(), stride)?,
                 });
             }
             if !last {
                 weight = weight.try_mul(extent)?;
             }
         }
+        // A tuple of no modes has one coordinate, at offset 0.
+        if digits.is_empty() {
+            digits.push(Digit {
+                extent: Integer::ONE,
+                weight: Integer::ONE,
+                ..Digit::default()
+            });
+        }
         Ok(Self { digits })
     }
 
     /// The offset at `x`, static when the digits and strides that make it up are.
+    ///
+    /// # Errors
+    /// [`LayoutError::Overflow`] above 64 bits.
     pub(crate) fn at(&self, x: Integer) -> Result<Integer, LayoutError> {
-        let mut rest = x;
-        let mut sum = Integer::ZERO;
-        for (i, digit) in self.digits.iter().enumerate() {
-            if rest.value() == 0 {
-                break;
-            }
-            // A coordinate below the extent is the digit itself: it does not depend on the extent.
-            if i + 1 == self.digits.len() || rest.value() < digit.extent.value() {
-                return sum.try_add(rest.try_mul(digit.stride)?);
-            }
-            let (quotient, value) = div_rem(rest.value(), digit.extent.value());
-            if value != 0 {
-                let value = rest.with_value(digit.extent, value);
-                sum = sum.try_add(value.try_mul(digit.stride)?)?;
-            }
-            rest = rest.with_value(digit.extent, quotient);
+        let (offset, is_static) = self.offset(x.value());
+        match offset.and_then(|offset| u64::try_from(offset).ok()) {
+            Some(offset) if is_static && x.is_static() => Ok(Integer::Static(offset)),
+            Some(offset) => Ok(Integer::Dynamic(offset)),
+            None => Err(LayoutError::Overflow {
+                left: x.value(),
+                operation: "*",
+                right: self.digits.last().map_or(0, |last| last.stride.value()),
+            }),
         }
-        Ok(sum)
+    }
+
+    /// The offset at `x`, `None` where it needs more than 128 bits; and whether all extents and strides that it comes from are
+    /// static.
+    #[inline]
+    fn offset(&self, x: u64) -> (Option<u128>, bool) {
+        let (mut rest, mut sum, mut is_static) = (x, 0u128, true);
+        let last = self.digits.len() - 1;
+        for (i, digit) in self.digits.iter().enumerate() {
+            let Digit { extent, stride, .. } = *digit;
+            // A coordinate below the extent is the digit itself: it does not depend on the extent.
+            if i == last || rest < extent.value() {
+                let end = u128::from(rest) * u128::from(stride.value());
+                return (
+                    sum.checked_add(end),
+                    is_static && (rest == 0 || stride.is_static()),
+                );
+            }
+            let (quotient, value) = div_rem(rest, extent.value());
+            is_static &= extent.is_static() && (value == 0 || stride.is_static());
+            sum += u128::from(value) * u128::from(stride.value());
+            rest = quotient;
+        }
+        (Some(sum), is_static)
     }
 
     /// Adds to `parts` the straight parts of `k -> L(k * step)` for `k < count`; `false` when the walk does not end
@@ -146,7 +176,7 @@ impl Extension {
         stride: Integer,
     ) -> Result<Integer, LayoutError> {
         let turns = |k: u64| {
-            self.value(k * step.value()) != Some(u128::from(k) * u128::from(stride.value()))
+            self.offset(k * step.value()).0 != Some(u128::from(k) * u128::from(stride.value()))
         };
         let Some((first, digit)) = self.first_rise(count.value(), step.value()) else {
             return Ok(count);
@@ -163,7 +193,7 @@ impl Extension {
             |a, b| in_proportion(a.part, a.weight, b.part, b.weight),
         );
         let mut k = 0;
-        loop {
+        for _ in 0..MAX_CHECKS {
             let rises = bends.iter().map(|bend| (bend.next_rise(k), bend));
             let Some((next, bend)) =
                 rises.min_by_key(|(rise, bend)| (*rise, !bend.weight.is_static()))
@@ -179,6 +209,8 @@ impl Extension {
                 return Ok(step.with_value(bend.weight, k));
             }
         }
+        // A part that ends too early is no error: whether the parts add up is still checked.
+        Ok(Integer::Dynamic(k))
     }
 
     /// The first of `count` steps at which the walk by `step` carries into a digit with a jump, and that digit; a
@@ -247,17 +279,21 @@ impl Extension {
     fn adds_up_everywhere(&self, parts: &[Part]) -> bool {
         let extents = parts.iter().map(|part| part.extent.value());
         let count = extents.fold(1, u64::saturating_mul);
-        (0..count).all(|k| {
-            let mut rest = k;
-            let (mut x, mut offset) = (0u64, 0u128);
-            for part in parts {
-                let digit = rest % part.extent.value();
-                rest /= part.extent.value();
-                x = x.saturating_add(digit * part.step.value());
-                offset = offset.saturating_add(u128::from(digit) * u128::from(part.stride.value()));
-            }
-            self.value(x) == Some(offset)
-        })
+        // The far end is where most that do not add up show it.
+        let mut checks = core::iter::once(count - 1).chain(0..count);
+        count <= MAX_CHECKS
+            && checks.all(|k| {
+                let mut rest = k;
+                let (mut x, mut offset) = (0u64, 0u128);
+                for part in parts {
+                    let digit = rest % part.extent.value();
+                    rest /= part.extent.value();
+                    x = x.saturating_add(digit * part.step.value());
+                    offset =
+                        offset.saturating_add(u128::from(digit) * u128::from(part.stride.value()));
+                }
+                self.offset(x).0 == Some(offset)
+            })
     }
 
     /// The digits that bend a walk, those whose `part` is not 0; digits that are the `same` rise together, and go when
@@ -284,22 +320,6 @@ impl Extension {
             .filter(|bend| bend.jump != 0)
             .collect()
     }
-
-    /// The offset at `x`; `None` where it needs more than 128 bits.
-    fn value(&self, x: u64) -> Option<u128> {
-        let (last, before) = self.digits.split_last()?;
-        let mut rest = x;
-        let mut sum = 0u128;
-        for digit in before {
-            let (quotient, value) = div_rem(rest, digit.extent.value());
-            sum += u128::from(value) * u128::from(digit.stride.value());
-            rest = quotient;
-            if rest == 0 {
-                return Some(sum);
-            }
-        }
-        sum.checked_add(u128::from(rest) * u128::from(last.stride.value()))
-    }
 }
 
 impl Bend {
@@ -314,12 +334,22 @@ impl Bend {
     }
 }
 
-fn jump(before: Option<&Digit>, stride: Integer) -> i128 {
-    // A leaf reaches `(extent - 1) * stride` in 64 bits, so the product fits in 65.
-    before.map_or(0, |before| {
-        i128::from(stride.value())
-            - i128::from(before.extent.value()) * i128::from(before.stride.value())
-    })
+/// By how much `stride` differs from going on straight after `before`.
+fn jump(before: Option<&Digit>, stride: Integer) -> Result<i128, LayoutError> {
+    let Some(before) = before else {
+        return Ok(0);
+    };
+    let (extent, step) = (before.extent.value(), before.stride.value());
+    let straight = i128::from(extent).checked_mul(i128::from(step));
+    match straight {
+        Some(straight) => Ok(i128::from(stride.value()) - straight),
+        // Only a layout without elements can have such a leaf.
+        None => Err(LayoutError::Overflow {
+            left: extent,
+            operation: "*",
+            right: step,
+        }),
+    }
 }
 
 /// Quotient and remainder, sparing the division where it can be: most extents are powers of 2.

@@ -207,7 +207,10 @@ impl Grid {
 }
 
 fn require_few(layout: &crate::Layout) -> Result<(), LayoutError> {
-    match layout.size().value() <= Picture::MAX_CELLS {
+    // Without elements, a mode can still be long.
+    let sizes = layout.modes().map(|mode| mode.size().value());
+    let longest = sizes.chain([layout.size().value()]).max().unwrap_or(0);
+    match longest <= Picture::MAX_CELLS {
         true => Ok(()),
         false => Err(LayoutError::Picture {
             layout: layout.to_string(),

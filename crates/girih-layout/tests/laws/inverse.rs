@@ -27,6 +27,18 @@ proptest! {
     }
 
     #[test]
+    fn right_inverse_is_the_largest_that_steps_along_modes(layout in layout()) {
+        // The largest number of offsets, from `reached` on, by steps along one mode after the other.
+        fn largest(modes: &[(u64, u64)], reached: u64) -> u64 {
+            let along = modes.iter().filter(|(_, stride)| *stride == reached);
+            let steps = along.flat_map(|(extent, _)| (2..=*extent).map(|steps| largest(modes, reached * steps)));
+            steps.max().unwrap_or(0).max(reached)
+        }
+        let size = model::size(&layout.right_inverse()?);
+        prop_assert_eq!(size, largest(&model::leaves(&layout.coalesce()), 1));
+    }
+
+    #[test]
     fn left_inverse_finds_every_coordinate(layout in layout()) {
         let image = model::image(&layout);
         match layout.left_inverse() {

@@ -6,6 +6,7 @@
 mod algebra;
 mod basics;
 mod composition;
+mod extreme;
 mod inputs;
 mod inverse;
 mod model;
