@@ -8,7 +8,8 @@ use burn::tensor::Device;
 /// What a person asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// The best there is: an NVIDIA GPU through CUDA, else any GPU through Vulkan, else the CPU.
+    /// The best there is: an NVIDIA GPU through CUDA, else any GPU through Vulkan, else a software Vulkan
+    /// driver, whose launches cost less than those of the CPU runtime, else that.
     Auto,
     /// CubeCL's CPU runtime.
     Cpu,
@@ -92,8 +93,8 @@ pub fn choose(wanted: Wanted) -> Result<Choice, NoDevice> {
         Wanted::Vulkan => vulkan_gpu().or_else(|_| vulkan_software()),
         Wanted::Auto => cuda()
             .or_else(|_| vulkan_gpu())
-            .or_else(|_| cpu())
             .or_else(|_| vulkan_software())
+            .or_else(|_| cpu())
             .map_err(|_| NoDevice::Absent(Wanted::Auto)),
     }
 }
