@@ -35,7 +35,10 @@ fn copy_reads_and_writes_global_memory(toolkit: &Toolkit) -> Result<(), Error> {
 }
 
 /// One tile spans the tensors' last axis, and there is one slab.
-const WHOLE: Cut = Cut { columns: false, slabs: false };
+const WHOLE: Cut = Cut {
+    columns: false,
+    slabs: false,
+};
 
 /// No record of offences.
 fn none() -> ComptimeOptionCompilationArg<Box<[Atomic<u32>]>> {
@@ -44,7 +47,9 @@ fn none() -> ComptimeOptionCompilationArg<Box<[Atomic<u32>]>> {
 
 /// Five scalars set at launch.
 fn five() -> SequenceCompilationArg<usize> {
-    SequenceCompilationArg { values: [(); 5].into_iter().collect() }
+    SequenceCompilationArg {
+        values: [(); 5].into_iter().collect(),
+    }
 }
 
 /// Tiles of rows of `columns` elements, `rows` of them, in vectors of `width`; 32-bit offsets.
@@ -59,13 +64,31 @@ fn gather_kernel(
     };
     let index = ElemType::Int(IntKind::I32);
     raw::gather_kernel::GatherKernel::new(
-        settings(256), hopper(), target(), width, 1, rows, columns, tensor(), tensor(), tensor(), record, (), (), WHOLE,
-        bounds, [element, index],
+        settings(256),
+        hopper(),
+        target(),
+        tensor(),
+        tensor(),
+        tensor(),
+        record,
+        (),
+        (),
+        width,
+        1,
+        rows,
+        columns,
+        WHOLE,
+        bounds,
+        [element, index],
     )
 }
 
 fn gather_moves_16_bytes(toolkit: &Toolkit, element: ElemType, width: usize) -> Result<(), Error> {
-    let compiled = toolkit.compile(gather_kernel(element, Bounds::Mask, [width, 16, 32 * width]))?;
+    let compiled = toolkit.compile(gather_kernel(
+        element,
+        Bounds::Mask,
+        [width, 16, 32 * width],
+    ))?;
     // Two packets a unit: both loads are in flight before the first store.
     assert_eq!(compiled.count_sass("LDG.E.128"), 2, "{}", compiled.sass);
     assert_eq!(compiled.count_sass("STG.E.128"), 2);
@@ -98,7 +121,20 @@ fn gather_reports_by_an_atomic_minimum(toolkit: &Toolkit) -> Result<(), Error> {
 fn gather_of_five_axes_compiles(toolkit: &Toolkit) -> Result<(), Error> {
     let types = [ElemType::Float(FloatKind::F32), ElemType::Int(IntKind::I64)];
     let kernel = raw::gather_strided_kernel::GatherStridedKernel::new(
-        settings(256), hopper(), target(), 1, 1, 64, 8, tensor(), tensor(), tensor(), none(), five(), Bounds::Wrap, types,
+        settings(256),
+        hopper(),
+        target(),
+        tensor(),
+        tensor(),
+        tensor(),
+        none(),
+        five(),
+        1,
+        1,
+        64,
+        8,
+        Bounds::Wrap,
+        types,
     );
     toolkit.compile(kernel)?.assert_no_local_memory();
     Ok(())
@@ -107,8 +143,22 @@ fn gather_of_five_axes_compiles(toolkit: &Toolkit) -> Result<(), Error> {
 fn scatter_set_moves_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
     let types = [ElemType::Float(FloatKind::F32), ElemType::Int(IntKind::I32)];
     let kernel = raw::set_kernel::SetKernel::new(
-        settings(256), hopper(), target(), 4, 1, 16, 128, tensor(), tensor(), tensor(), none(), (), (), WHOLE,
-        Bounds::Mask, types,
+        settings(256),
+        hopper(),
+        target(),
+        tensor(),
+        tensor(),
+        tensor(),
+        none(),
+        (),
+        (),
+        4,
+        1,
+        16,
+        128,
+        WHOLE,
+        Bounds::Mask,
+        types,
     );
     let compiled = toolkit.compile(kernel)?;
     compiled.assert_sass("LDG.E.128");
@@ -120,8 +170,23 @@ fn scatter_set_moves_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
 fn scatter_add(toolkit: &Toolkit, element: FloatKind, atomic: usize) -> Result<Compiled, Error> {
     let types = [ElemType::Float(element), ElemType::Int(IntKind::I32)];
     let kernel = raw::add_kernel::AddKernel::new(
-        settings(256), hopper(), target(), atomic, atomic, 1, 16, 128, tensor(), tensor(), tensor(), none(), (), (),
-        WHOLE, Bounds::Mask, types,
+        settings(256),
+        hopper(),
+        target(),
+        tensor(),
+        tensor(),
+        tensor(),
+        none(),
+        (),
+        (),
+        atomic,
+        atomic,
+        1,
+        16,
+        128,
+        WHOLE,
+        Bounds::Mask,
+        types,
     );
     toolkit.compile(kernel)
 }
@@ -141,8 +206,14 @@ fn scatter_add_of_bf16_combines_pairs(toolkit: &Toolkit) -> Result<(), Error> {
 }
 
 fn large_tiles_stay_out_of_local_memory(toolkit: &Toolkit) -> Result<(), Error> {
-    let kernel =
-        super::views::large_tile::LargeTile::new(settings(256), hopper(), target(), tensor(), buffer(), tensor());
+    let kernel = super::views::large_tile::LargeTile::new(
+        settings(256),
+        hopper(),
+        target(),
+        tensor(),
+        buffer(),
+        tensor(),
+    );
     toolkit.compile(kernel)?.assert_no_local_memory();
     Ok(())
 }

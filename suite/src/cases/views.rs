@@ -48,7 +48,14 @@ fn gathers_rows_as_the_first_example(rt: &Rt) -> Result<(), Error> {
     let out = rt.poisoned_tensor::<i32>(&[4, 4], &[4, 1]);
     // SAFETY: every index is in range.
     unsafe {
-        example_1::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), indices.arg(), out.arg());
+        example_1::launch_unchecked(
+            &rt.client,
+            ONE_CUBE,
+            rt.cube_dim(),
+            x.arg(),
+            indices.arg(),
+            out.arg(),
+        );
     }
     let want = [53, 54, 55, 56, 3, 4, 5, 6, 33, 34, 35, 36, 53, 54, 55, 56];
     assert_same(&rt.read_tensor(&out)?, &want);
@@ -71,10 +78,19 @@ fn gathers_columns_masked_as_the_second_example(rt: &Rt) -> Result<(), Error> {
     let out = rt.poisoned_tensor::<f32>(&[4, 4], &[4, 1]);
     // SAFETY: the load is masked, the store covers `out`.
     unsafe {
-        example_2::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), indices.arg(), out.arg());
+        example_2::launch_unchecked(
+            &rt.client,
+            ONE_CUBE,
+            rt.cube_dim(),
+            x.arg(),
+            indices.arg(),
+            out.arg(),
+        );
     }
     let m = f32::NEG_INFINITY;
-    let want = [35., 36., m, 31., 45., 46., m, 41., 55., 56., m, 51., m, m, m, m];
+    let want = [
+        35., 36., m, 31., 45., 46., m, 41., 55., 56., m, 51., m, m, m, m,
+    ];
     assert_same(&rt.read_tensor(&out)?, &want);
     Ok(())
 }
@@ -94,7 +110,14 @@ fn scatters_rows_as_the_third_example(rt: &Rt) -> Result<(), Error> {
     let data = rt.put_tensor(&[70, 71, 72, 73, 80, 81, 82, 83], &[2, 4]);
     // SAFETY: every index is in range.
     unsafe {
-        example_3::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), indices.arg(), data.arg());
+        example_3::launch_unchecked(
+            &rt.client,
+            ONE_CUBE,
+            rt.cube_dim(),
+            x.arg(),
+            indices.arg(),
+            data.arg(),
+        );
     }
     want[31..35].copy_from_slice(&[70, 71, 72, 73]);
     want[11..15].copy_from_slice(&[80, 81, 82, 83]);
@@ -112,7 +135,11 @@ fn paddings(x: &[f32], out: &mut [f32]) {
     to.store(&unit, from.load_masked(&unit, NaN, 9), 2);
     to.store(&unit, from.load_masked(&unit, PosInf, 9), 3);
     to.store(&unit, from.load_masked(&unit, NegInf, 9), 4);
-    to.store(&unit, from.load_masked(&unit, comptime!(Pad(-2.5f32)), 9), 5);
+    to.store(
+        &unit,
+        from.load_masked(&unit, comptime!(Pad(-2.5f32)), 9),
+        5,
+    );
 }
 
 fn pads_with_every_padding(rt: &Rt) -> Result<(), Error> {
@@ -125,7 +152,11 @@ fn pads_with_every_padding(rt: &Rt) -> Result<(), Error> {
     assert_eq!(got[0].to_bits(), 0);
     assert_eq!(got[1].to_bits(), 0x8000_0000);
     assert!(got[2].is_nan());
-    assert_eq!(got[2].to_bits(), f32::NAN.to_bits(), "the padding, not poison");
+    assert_eq!(
+        got[2].to_bits(),
+        f32::NAN.to_bits(),
+        "the padding, not poison"
+    );
     assert_eq!(got[3..], [f32::INFINITY, f32::NEG_INFINITY, -2.5]);
     Ok(())
 }
@@ -139,12 +170,23 @@ fn by_policy<I: Int>(x: &[u32], indices: &[I], out: &mut [u32], #[comptime] boun
     TileViewMut::<u32, shape![8]>::of(out).store(&cube, tile, 0);
 }
 
-fn under<I: Int + CubeElement>(rt: &Rt, x: &[u32], indices: [I; 8], bounds: Bounds) -> Result<Vec<u32>, Error> {
+fn under<I: Int + CubeElement>(
+    rt: &Rt,
+    x: &[u32],
+    indices: [I; 8],
+    bounds: Bounds,
+) -> Result<Vec<u32>, Error> {
     let (x, list, out) = (rt.put(x), rt.put(&indices), rt.poisoned::<u32>(8));
     // SAFETY: the load is masked, the store covers `out`.
     unsafe {
         by_policy::launch_unchecked::<I>(
-            &rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), list.arg(), out.arg(), bounds,
+            &rt.client,
+            ONE_CUBE,
+            rt.cube_dim(),
+            x.arg(),
+            list.arg(),
+            out.arg(),
+            bounds,
         );
     }
     rt.read(&out)
@@ -154,9 +196,18 @@ fn follows_every_bounds_policy(rt: &Rt) -> Result<(), Error> {
     let x = [10, 11, 12];
     let indices = [0i32, 2, 3, -1, -3, -4, i32::MAX, i32::MIN];
     let p = 77;
-    assert_same(&under(rt, &x, indices, Bounds::Mask)?, &[10, 12, p, p, p, p, p, p]);
-    assert_same(&under(rt, &x, indices, Bounds::Clamp)?, &[10, 12, 12, 10, 10, 10, 12, 10]);
-    assert_same(&under(rt, &x, indices, Bounds::Wrap)?, &[10, 12, p, 12, 10, p, p, p]);
+    assert_same(
+        &under(rt, &x, indices, Bounds::Mask)?,
+        &[10, 12, p, p, p, p, p, p],
+    );
+    assert_same(
+        &under(rt, &x, indices, Bounds::Clamp)?,
+        &[10, 12, 12, 10, 10, 10, 12, 10],
+    );
+    assert_same(
+        &under(rt, &x, indices, Bounds::Wrap)?,
+        &[10, 12, p, 12, 10, p, p, p],
+    );
     Ok(())
 }
 
@@ -165,15 +216,48 @@ fn takes_the_extremes_of_every_index_type(rt: &Rt) -> Result<(), Error> {
     let p = 77;
     let mask = Bounds::Mask;
     assert_same(
-        &under(rt, &x, [0i64, 199, 200, -1, i64::MAX, i64::MIN, 1 << 32, (1 << 32) + 1], mask)?,
+        &under(
+            rt,
+            &x,
+            [
+                0i64,
+                199,
+                200,
+                -1,
+                i64::MAX,
+                i64::MIN,
+                1 << 32,
+                (1 << 32) + 1,
+            ],
+            mask,
+        )?,
         &[0, 199, p, p, p, p, p, p],
     );
     assert_same(
-        &under(rt, &x, [-1i64, -200, -201, i64::MAX, i64::MIN, -(1 << 32), 5, -(1 << 32) - 1], Bounds::Wrap)?,
+        &under(
+            rt,
+            &x,
+            [
+                -1i64,
+                -200,
+                -201,
+                i64::MAX,
+                i64::MIN,
+                -(1 << 32),
+                5,
+                -(1 << 32) - 1,
+            ],
+            Bounds::Wrap,
+        )?,
         &[199, 0, p, p, p, p, 5, p],
     );
     assert_same(
-        &under(rt, &x, [0u64, 199, 200, u64::MAX, 1 << 32, 1 << 63, 7, 8], mask)?,
+        &under(
+            rt,
+            &x,
+            [0u64, 199, 200, u64::MAX, 1 << 32, 1 << 63, 7, 8],
+            mask,
+        )?,
         &[0, 199, p, p, p, p, 7, 8],
     );
     assert_same(
@@ -199,10 +283,20 @@ fn keeps_the_smallest_offence(rt: &Rt) -> Result<(), Error> {
         // SAFETY: the load is masked, the store covers `out`.
         unsafe {
             reporting::launch_unchecked(
-                &rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), list.arg(), record.arg(), out.arg(),
+                &rt.client,
+                ONE_CUBE,
+                rt.cube_dim(),
+                x.arg(),
+                list.arg(),
+                record.arg(),
+                out.arg(),
             );
         }
-        let in_range = |index: i32| usize::try_from(index).ok().and_then(|index| [10, 11, 12].get(index).copied());
+        let in_range = |index: i32| {
+            usize::try_from(index)
+                .ok()
+                .and_then(|index| [10, 11, 12].get(index).copied())
+        };
         let values: Vec<u32> = indices.map(|index| in_range(index).unwrap_or(0)).into();
         assert_same(&rt.read(&out)?, &values);
         assert_same(&rt.read(&record)?, &[want]);
@@ -221,13 +315,26 @@ fn from_start(x: &Tensor<u32>, starts: &[i32], out: &mut Tensor<u32>) {
 
 fn masks_starts_on_either_side(rt: &Rt) -> Result<(), Error> {
     let x = rt.put_tensor(&[0u32, 1, 2, 3], &[1, 4]);
-    let cases = [(-2, [9, 9, 0, 1, 2, 3]), (3, [3, 9, 9, 9, 9, 9]), (-7, [9; 6]), (i32::MAX - 6, [9; 6]), (i32::MIN, [9; 6])];
+    let cases = [
+        (-2, [9, 9, 0, 1, 2, 3]),
+        (3, [3, 9, 9, 9, 9, 9]),
+        (-7, [9; 6]),
+        (i32::MAX - 6, [9; 6]),
+        (i32::MIN, [9; 6]),
+    ];
     for (start, want) in cases {
         let starts = rt.put(&[0, start]);
         let out = rt.poisoned_tensor::<u32>(&[1, 6], &[6, 1]);
         // SAFETY: the load is masked, the store covers `out`.
         unsafe {
-            from_start::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), starts.arg(), out.arg());
+            from_start::launch_unchecked(
+                &rt.client,
+                ONE_CUBE,
+                rt.cube_dim(),
+                x.arg(),
+                starts.arg(),
+                out.arg(),
+            );
         }
         assert_same(&rt.read_tensor(&out)?, &want);
     }
@@ -235,7 +342,11 @@ fn masks_starts_on_either_side(rt: &Rt) -> Result<(), Error> {
 }
 
 #[cube(launch_unchecked)]
-fn vectors_from_start<N: Size>(x: &Tensor<Vector<u32, N>>, starts: &[u32], out: &mut Tensor<Vector<u32, N>>) {
+fn vectors_from_start<N: Size>(
+    x: &Tensor<Vector<u32, N>>,
+    starts: &[u32],
+    out: &mut Tensor<Vector<u32, N>>,
+) {
     let cube = this_cube();
     let rows = TileView::<u32, shape![2]>::of(starts).load(&cube, 1);
     let view = GatherScatterView::<u32, shape![2, 8], 0>::of(x);
@@ -252,10 +363,18 @@ fn moves_vectors_from_any_start(rt: &Rt) -> Result<(), Error> {
         // SAFETY: the load is masked, the store covers `out`.
         unsafe {
             vectors_from_start::launch_unchecked(
-                &rt.client, ONE_CUBE, rt.cube_dim(), 4, x.arg(), starts.arg(), out.arg(),
+                &rt.client,
+                ONE_CUBE,
+                rt.cube_dim(),
+                4,
+                x.arg(),
+                starts.arg(),
+                out.arg(),
             );
         }
-        let row = |row: u32| (start..start + 8).map(move |c| if row < 4 && c < 12 { 12 * row + c } else { 99 });
+        let row = |row: u32| {
+            (start..start + 8).map(move |c| if row < 4 && c < 12 { 12 * row + c } else { 99 })
+        };
         let want: Vec<u32> = row(3).chain(row(9)).collect();
         assert_same(&rt.read_tensor(&out)?, &want);
     }
@@ -282,7 +401,12 @@ fn runs_the_kernel_of_the_design(rt: &Rt) -> Result<(), Error> {
     // SAFETY: every access is masked.
     unsafe {
         gather_rows::launch_unchecked::<f32, i32>(
-            &rt.client, CubeCount::Static(3, 1, 1), rt.cube_dim(), table.arg(), index.arg(), out.arg(),
+            &rt.client,
+            CubeCount::Static(3, 1, 1),
+            rt.cube_dim(),
+            table.arg(),
+            index.arg(),
+            out.arg(),
         );
     }
     let want: Vec<f32> = indices
@@ -313,7 +437,14 @@ fn streams_a_tile_larger_than_the_registers(rt: &Rt) -> Result<(), Error> {
     let out = rt.poisoned_tensor::<u32>(&[128, 128], &[128, 1]);
     // SAFETY: every access is masked.
     unsafe {
-        large_tile::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), list.arg(), out.arg());
+        large_tile::launch_unchecked(
+            &rt.client,
+            ONE_CUBE,
+            rt.cube_dim(),
+            x.arg(),
+            list.arg(),
+            out.arg(),
+        );
     }
     let want: Vec<u32> = indices
         .iter()
@@ -335,7 +466,13 @@ fn reads_through_expanded_strides(rt: &Rt) -> Result<(), Error> {
     let out = rt.poisoned_tensor::<u32>(&[5, 3], &[3, 1]);
     // SAFETY: every access is masked.
     unsafe {
-        square::launch_unchecked(&rt.client, CubeCount::Static(2, 1, 1), rt.cube_dim(), x.arg(), out.arg());
+        square::launch_unchecked(
+            &rt.client,
+            CubeCount::Static(2, 1, 1),
+            rt.cube_dim(),
+            x.arg(),
+            out.arg(),
+        );
     }
     assert_same(&rt.read_tensor(&out)?, &[5u32, 6, 7].repeat(5));
     Ok(())
@@ -355,7 +492,14 @@ fn makes_tiles_of_nothing(rt: &Rt) -> Result<(), Error> {
     let filled = rt.poisoned_tensor::<f32>(&[2, 7], &[7, 1]);
     // SAFETY: the stores cover their tensors.
     unsafe {
-        made::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), 1.5, counted.arg(), filled.arg());
+        made::launch_unchecked(
+            &rt.client,
+            ONE_CUBE,
+            rt.cube_dim(),
+            1.5,
+            counted.arg(),
+            filled.arg(),
+        );
     }
     let want: Vec<f32> = (0..15).map(|i| i as f32).collect();
     assert_same(&rt.read_tensor(&counted)?, &want);
@@ -366,7 +510,9 @@ fn makes_tiles_of_nothing(rt: &Rt) -> Result<(), Error> {
 /// The error that reading `out` gives, which must hold `text`.
 fn assert_refused(rt: &Rt, out: &Buffer<u32>, text: &str) {
     match rt.read(out) {
-        Err(Error::Kernel { reason, .. }) => assert!(reason.contains(text), "`{text}` is not in: {reason}"),
+        Err(Error::Kernel { reason, .. }) => {
+            assert!(reason.contains(text), "`{text}` is not in: {reason}")
+        }
         other => panic!("not refused: {other:?}"),
     }
     // The next call works.
@@ -386,25 +532,46 @@ fn refuses_stores_that_would_split_a_vector(rt: &Rt) {
     let (list, out) = (rt.put(&[0u32]), rt.put_tensor(&[0u32; 16], &[2, 8]));
     // SAFETY: the kernel is refused.
     unsafe {
-        split_vector::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), 4, 1, list.arg(), out.arg());
+        split_vector::launch_unchecked(
+            &rt.client,
+            ONE_CUBE,
+            rt.cube_dim(),
+            4,
+            1,
+            list.arg(),
+            out.arg(),
+        );
     }
-    assert_refused(rt, &out.storage, "girih: GatherScatterViewMut::store: a tile of extents [1, 4]");
+    assert_refused(
+        rt,
+        &out.storage,
+        "girih: GatherScatterViewMut::store: a tile of extents [1, 4]",
+    );
 }
 
 #[cube(launch_unchecked)]
 fn disordered(x: &Tensor<u32>, out: &mut Tensor<u32>) {
     let cube = this_cube();
-    let tile = TileView::<u32, shape![2, 2]>::of(x).order([1, 1]).load(&cube, (0, 0));
+    let tile = TileView::<u32, shape![2, 2]>::of(x)
+        .order([1, 1])
+        .load(&cube, (0, 0));
     TileViewMut::<u32, shape![2, 2]>::of(out).store(&cube, tile, (0, 0));
 }
 
 fn refuses_an_order_that_is_no_permutation(rt: &Rt) {
-    let (x, out) = (rt.put_tensor(&[0u32; 4], &[2, 2]), rt.put_tensor(&[0u32; 4], &[2, 2]));
+    let (x, out) = (
+        rt.put_tensor(&[0u32; 4], &[2, 2]),
+        rt.put_tensor(&[0u32; 4], &[2, 2]),
+    );
     // SAFETY: the kernel is refused.
     unsafe {
         disordered::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), out.arg());
     }
-    assert_refused(rt, &out.storage, "girih: TileView::order: [1, 1]; a permutation of 0..2 is needed");
+    assert_refused(
+        rt,
+        &out.storage,
+        "girih: TileView::order: [1, 1]; a permutation of 0..2 is needed",
+    );
 }
 
 fn refuses_report_without_a_reporter(rt: &Rt) {
@@ -412,8 +579,18 @@ fn refuses_report_without_a_reporter(rt: &Rt) {
     // SAFETY: the kernel is refused.
     unsafe {
         by_policy::launch_unchecked::<i32>(
-            &rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), list.arg(), out.arg(), Bounds::Report,
+            &rt.client,
+            ONE_CUBE,
+            rt.cube_dim(),
+            x.arg(),
+            list.arg(),
+            out.arg(),
+            Bounds::Report,
         );
     }
-    assert_refused(rt, &out, "girih: GatherScatterView::bounds: Bounds::Report; call `report(reporter)`");
+    assert_refused(
+        rt,
+        &out,
+        "girih: GatherScatterView::bounds: Bounds::Report; call `report(reporter)`",
+    );
 }

@@ -27,7 +27,9 @@ const MASKED: &[Bounds] = &[Bounds::Mask, Bounds::Clamp, Bounds::Wrap, Bounds::R
 
 /// Distinct small values, exact in every type.
 fn values<E: Numeric>(count: usize) -> Vec<E> {
-    (0..count).map(|i| E::from_int(i as i64 % 251 + 1)).collect()
+    (0..count)
+        .map(|i| E::from_int(i as i64 % 251 + 1))
+        .collect()
 }
 
 fn by_random_calls<E, I>(rt: &Rt) -> Result<(), String>
@@ -47,18 +49,36 @@ where
     let table: Vec<E> = values(call.shape.iter().product());
     let input = rt.put_strided(&table, &call.shape, &call.strides[0]);
     // An index that the type has no value for is left out.
-    let indices: Vec<i64> = call.indices.iter().copied().filter(|&index| I::of(index).is_some()).collect();
+    let indices: Vec<i64> = call
+        .indices
+        .iter()
+        .copied()
+        .filter(|&index| I::of(index).is_some())
+        .collect();
     let typed: Vec<I> = indices.iter().copied().filter_map(I::of).collect();
     let same_count = typed.len() == call.indices.len();
     let mut slices = call.slices();
     slices[call.axis] = typed.len();
-    let strides = if same_count { call.strides[1].clone() } else { girih_testkit::buffer::row_major(&slices) };
-    let call = Call { indices, ..call.clone() };
+    let strides = if same_count {
+        call.strides[1].clone()
+    } else {
+        girih_testkit::buffer::row_major(&slices)
+    };
+    let call = Call {
+        indices,
+        ..call.clone()
+    };
     let output = rt.poisoned_tensor::<E>(&slices, &strides);
     let index = rt.put(&typed);
-    let checked =
-        gather_into(&rt.client, &handle(&input), &list(&index), &handle(&output), call.axis, call.bounds)
-            .map_err(|error| error.to_string())?;
+    let checked = gather_into(
+        &rt.client,
+        &handle(&input),
+        &list(&index),
+        &handle(&output),
+        call.axis,
+        call.bounds,
+    )
+    .map_err(|error| error.to_string())?;
     let want: Vec<E> = call
         .sources()
         .into_iter()
@@ -66,12 +86,24 @@ where
         .collect();
     let got = rt.read_tensor(&output).map_err(|error| error.to_string())?;
     same(&got, &want)?;
-    match (call.bounds == Bounds::Report).then(|| call.offence()).flatten() {
+    match (call.bounds == Bounds::Report)
+        .then(|| call.offence())
+        .flatten()
+    {
         Some((position, index)) => match checked.check() {
             Err(Error::OutOfRange(found)) => {
                 let found = (found.position, found.index, found.axis, found.extent);
-                let want = (position as u64, i128::from(index), call.axis, call.shape[call.axis]);
-                if found == want { Ok(()) } else { Err(format!("reported {found:?}, not {want:?}")) }
+                let want = (
+                    position as u64,
+                    i128::from(index),
+                    call.axis,
+                    call.shape[call.axis],
+                );
+                if found == want {
+                    Ok(())
+                } else {
+                    Err(format!("reported {found:?}, not {want:?}"))
+                }
             }
             other => Err(format!("the offence at {position} gave {other:?}")),
         },
@@ -97,7 +129,9 @@ fn bf16_by_i32(rt: &Rt) -> Result<(), String> {
 
 /// Rows of 12 by indices of the type, some of them out of range.
 fn rows_by<I: Index>(rt: &Rt) -> Result<(), String> {
-    if girih_kernels::supports_gather(&rt.client, f32::elem_type_native(), I::elem_type_native()).is_err() {
+    if girih_kernels::supports_gather(&rt.client, f32::elem_type_native(), I::elem_type_native())
+        .is_err()
+    {
         return Ok(());
     }
     let call = Call {
@@ -151,29 +185,49 @@ fn reports_one_bad_index_of_many(rt: &Rt) -> Result<(), String> {
     indices[bad] = 10;
     let (table, index) = (values::<f32>(10), rt.put(&indices));
     let input = rt.put_tensor(&table, &[10, 1]);
-    let refused = gather(&rt.client, &handle(&input), &list(&index), 0, Bounds::Report)
-        .and_then(girih::Checked::check)
-        .map(|_| ());
+    let refused = gather(
+        &rt.client,
+        &handle(&input),
+        &list(&index),
+        0,
+        Bounds::Report,
+    )
+    .and_then(girih::Checked::check)
+    .map(|_| ());
     let text = refused.map_err(|error| error.to_string()).unwrap_err();
     let want = "index 10 at position 777777 is out of range of axis 0, which has extent 10; 0..10 is allowed";
     if text != want {
         return Err(text);
     }
-    let checked = gather(&rt.client, &handle(&input), &list(&index), 0, Bounds::Report).map_err(|e| e.to_string())?;
+    let checked = gather(
+        &rt.client,
+        &handle(&input),
+        &list(&index),
+        0,
+        Bounds::Report,
+    )
+    .map_err(|e| e.to_string())?;
     let got = read::<f32>(rt, checked.value())?;
-    let want: Vec<f32> =
-        indices.iter().map(|&index| table.get(index as usize).copied().unwrap_or(0.0)).collect();
+    let want: Vec<f32> = indices
+        .iter()
+        .map(|&index| table.get(index as usize).copied().unwrap_or(0.0))
+        .collect();
     same(&got, &want)?;
     let good = rt.put(&[3i32, 4]);
-    let checked = gather(&rt.client, &handle(&input), &list(&good), 0, Bounds::Report).map_err(|e| e.to_string())?;
+    let checked = gather(&rt.client, &handle(&input), &list(&good), 0, Bounds::Report)
+        .map_err(|e| e.to_string())?;
     let value = checked.check().map_err(|error| error.to_string())?;
     same(&read::<f32>(rt, &value)?, &[table[3], table[4]])
 }
 
 fn an_empty_index_gives_an_empty_result(rt: &Rt) -> Result<(), String> {
-    let (input, index) = (rt.put_tensor(&values::<f32>(12), &[3, 4]), rt.put::<i32>(&[]));
+    let (input, index) = (
+        rt.put_tensor(&values::<f32>(12), &[3, 4]),
+        rt.put::<i32>(&[]),
+    );
     for bounds in MASKED {
-        let checked = gather(&rt.client, &handle(&input), &list(&index), 1, *bounds).map_err(|e| e.to_string())?;
+        let checked = gather(&rt.client, &handle(&input), &list(&index), 1, *bounds)
+            .map_err(|e| e.to_string())?;
         let value = checked.check().map_err(|error| error.to_string())?;
         let shape: Vec<usize> = value.shape().iter().copied().collect();
         if shape != [3, 0] {
@@ -184,12 +238,23 @@ fn an_empty_index_gives_an_empty_result(rt: &Rt) -> Result<(), String> {
 }
 
 fn an_empty_axis_gives_zeros(rt: &Rt) -> Result<(), String> {
-    let (input, index) = (rt.poisoned_tensor::<f32>(&[0, 4], &[4, 1]), rt.put(&[0i32, -1]));
+    let (input, index) = (
+        rt.poisoned_tensor::<f32>(&[0, 4], &[4, 1]),
+        rt.put(&[0i32, -1]),
+    );
     for bounds in [Bounds::Mask, Bounds::Clamp, Bounds::Wrap] {
-        let checked = gather(&rt.client, &handle(&input), &list(&index), 0, bounds).map_err(|e| e.to_string())?;
+        let checked = gather(&rt.client, &handle(&input), &list(&index), 0, bounds)
+            .map_err(|e| e.to_string())?;
         same(&read::<f32>(rt, checked.value())?, &[0.0; 8])?;
     }
-    let checked = gather(&rt.client, &handle(&input), &list(&index), 0, Bounds::Report).map_err(|e| e.to_string())?;
+    let checked = gather(
+        &rt.client,
+        &handle(&input),
+        &list(&index),
+        0,
+        Bounds::Report,
+    )
+    .map_err(|e| e.to_string())?;
     match checked.check() {
         Err(Error::OutOfRange(offence)) if offence.position == 0 && offence.extent == 0 => Ok(()),
         other => Err(format!("{other:?}")),
@@ -198,6 +263,9 @@ fn an_empty_axis_gives_zeros(rt: &Rt) -> Result<(), String> {
 
 /// The elements of a contiguous result.
 fn read<E: CubeElement>(rt: &Rt, tensor: &TensorHandle) -> Result<Vec<E>, String> {
-    let bytes = rt.client.read_one(tensor.handle.clone()).map_err(|error| error.to_string())?;
+    let bytes = rt
+        .client
+        .read_one(tensor.handle.clone())
+        .map_err(|error| error.to_string())?;
     Ok(E::from_bytes(&bytes).to_vec())
 }

@@ -47,7 +47,9 @@ impl Call {
         for o in 0..outer {
             for &index in &self.indices {
                 let place = self.place(index);
-                sources.extend((0..inner).map(|i| place.map(|place| (o * extent + place) * inner + i)));
+                sources.extend(
+                    (0..inner).map(|i| place.map(|place| (o * extent + place) * inner + i)),
+                );
             }
         }
         sources
@@ -65,17 +67,34 @@ pub fn calls(bounds: &'static [Bounds]) -> impl Strategy<Value = Call> {
     let extent = prop::sample::select(vec![1usize, 3, 8]);
     let shape = prop::collection::vec(extent, 1..=4);
     let padding = prop::sample::select(vec![0usize, 0, 4, 1]);
-    (shape, any::<prop::sample::Index>(), 0..3usize, 0..3usize, padding, prop::sample::select(bounds))
+    (
+        shape,
+        any::<prop::sample::Index>(),
+        0..3usize,
+        0..3usize,
+        padding,
+        prop::sample::select(bounds),
+    )
         .prop_flat_map(|(shape, axis, table, slices, padding, bounds)| {
             let axis = axis.index(shape.len());
             let extent = shape[axis] as i64;
             let count = prop::sample::select(vec![0usize, 1, 7, 40]);
-            let indices = count.prop_flat_map(move |count| prop::collection::vec(-extent - 2..extent + 3, count));
+            let indices = count
+                .prop_flat_map(move |count| prop::collection::vec(-extent - 2..extent + 3, count));
             indices.prop_map(move |indices| {
                 let mut slice_shape = shape.clone();
                 slice_shape[axis] = indices.len();
-                let strides = [strides(&shape, table, padding), strides(&slice_shape, slices, padding)];
-                Call { shape: shape.clone(), axis, strides, indices, bounds }
+                let strides = [
+                    strides(&shape, table, padding),
+                    strides(&slice_shape, slices, padding),
+                ];
+                Call {
+                    shape: shape.clone(),
+                    axis,
+                    strides,
+                    indices,
+                    bounds,
+                }
             })
         })
 }
@@ -100,7 +119,12 @@ fn strides(shape: &[usize], order: usize, padding: usize) -> Vec<usize> {
 /// A tensor of the testkit as the launchers take it.
 pub fn handle<T: CubeElement + Scalar>(tensor: &Tensor<T>) -> TensorHandle {
     let dtype: ElemType = T::elem_type_native();
-    TensorHandle::new(tensor.storage.handle(), tensor.shape.clone(), tensor.strides.clone(), dtype)
+    TensorHandle::new(
+        tensor.storage.handle(),
+        tensor.shape.clone(),
+        tensor.strides.clone(),
+        dtype,
+    )
 }
 
 /// A list of the testkit as the launchers take it.

@@ -36,16 +36,27 @@ where
     }
     let slices = call.slices();
     let number = |value: usize| E::from_int(value as i64);
-    let target: Vec<E> = (0..call.shape.iter().product()).map(|i| number(i % 50)).collect();
-    let updates: Vec<E> = (0..slices.iter().product()).map(|i| number(60 + i % 7)).collect();
+    let target: Vec<E> = (0..call.shape.iter().product())
+        .map(|i| number(i % 50))
+        .collect();
+    let updates: Vec<E> = (0..slices.iter().product())
+        .map(|i| number(60 + i % 7))
+        .collect();
     let typed: Vec<I> = call.indices.iter().copied().filter_map(I::of).collect();
     let place = rt.put_strided(&target, &call.shape, &call.strides[0]);
     let strides = girih_testkit::buffer::row_major(&slices);
     let from = rt.put_strided(&updates, &slices, &strides);
     let index = rt.put(&typed);
-    let checked =
-        scatter_into(&rt.client, &handle(&place), &list(&index), &handle(&from), call.axis, mode, call.bounds)
-            .map_err(|error| error.to_string())?;
+    let checked = scatter_into(
+        &rt.client,
+        &handle(&place),
+        &list(&index),
+        &handle(&from),
+        call.axis,
+        mode,
+        call.bounds,
+    )
+    .map_err(|error| error.to_string())?;
     let mut want = target;
     for (update, source) in updates.into_iter().zip(call.sources()) {
         let Some(at) = source else { continue };
@@ -54,8 +65,13 @@ where
             ScatterMode::Add => want[at] + update,
         };
     }
-    same(&rt.read_tensor(&place).map_err(|error| error.to_string())?, &want)?;
-    let offence = (call.bounds == Bounds::Report).then(|| call.offence()).flatten();
+    same(
+        &rt.read_tensor(&place).map_err(|error| error.to_string())?,
+        &want,
+    )?;
+    let offence = (call.bounds == Bounds::Report)
+        .then(|| call.offence())
+        .flatten();
     match (checked.check(), offence) {
         (Ok(()), None) => Ok(()),
         (Err(Error::OutOfRange(found)), Some((position, index)))
@@ -70,7 +86,11 @@ where
 /// Later updates to a place that has one are left out: which stays is not fixed.
 fn keep_one_update_per_place(call: &mut Call) {
     let mut seen = std::collections::BTreeSet::new();
-    let places: Vec<_> = call.indices.iter().map(|&index| call.place(index)).collect();
+    let places: Vec<_> = call
+        .indices
+        .iter()
+        .map(|&index| call.place(index))
+        .collect();
     let mut places = places.into_iter();
     call.indices.retain(|_| match places.next().flatten() {
         Some(place) => seen.insert(place),
@@ -79,22 +99,34 @@ fn keep_one_update_per_place(call: &mut Call) {
 }
 
 fn sets_f32_by_i32(rt: &Rt) -> Result<(), String> {
-    for_all(calls(MASKED), |call| answer::<f32, i32>(rt, &call, ScatterMode::Set))
+    for_all(calls(MASKED), |call| {
+        answer::<f32, i32>(rt, &call, ScatterMode::Set)
+    })
 }
 fn sets_u32_by_i64(rt: &Rt) -> Result<(), String> {
-    for_all(calls(MASKED), |call| answer::<u32, i64>(rt, &call, ScatterMode::Set))
+    for_all(calls(MASKED), |call| {
+        answer::<u32, i64>(rt, &call, ScatterMode::Set)
+    })
 }
 fn sets_f16_by_i32(rt: &Rt) -> Result<(), String> {
-    for_all(calls(MASKED), |call| answer::<f16, i32>(rt, &call, ScatterMode::Set))
+    for_all(calls(MASKED), |call| {
+        answer::<f16, i32>(rt, &call, ScatterMode::Set)
+    })
 }
 fn adds_f32_by_i32(rt: &Rt) -> Result<(), String> {
-    for_all(calls(MASKED), |call| answer::<f32, i32>(rt, &call, ScatterMode::Add))
+    for_all(calls(MASKED), |call| {
+        answer::<f32, i32>(rt, &call, ScatterMode::Add)
+    })
 }
 fn adds_i32_by_i32(rt: &Rt) -> Result<(), String> {
-    for_all(calls(MASKED), |call| answer::<i32, i32>(rt, &call, ScatterMode::Add))
+    for_all(calls(MASKED), |call| {
+        answer::<i32, i32>(rt, &call, ScatterMode::Add)
+    })
 }
 fn adds_u32_by_u32(rt: &Rt) -> Result<(), String> {
-    for_all(calls(MASKED), |call| answer::<u32, u32>(rt, &call, ScatterMode::Add))
+    for_all(calls(MASKED), |call| {
+        answer::<u32, u32>(rt, &call, ScatterMode::Add)
+    })
 }
 
 fn adds_many_to_one_row(rt: &Rt) -> Result<(), String> {
@@ -134,6 +166,12 @@ fn a_bad_index_touches_nothing(rt: &Rt) -> Result<(), String> {
         answer::<f32, i64>(rt, &call, ScatterMode::Set)?;
         answer::<f32, i64>(rt, &call, ScatterMode::Add)?;
     }
-    supports_scatter(&rt.client, f32::elem_type_native(), i64::elem_type_native(), ScatterMode::Add, 4)
-        .map_err(|error| error.to_string())
+    supports_scatter(
+        &rt.client,
+        f32::elem_type_native(),
+        i64::elem_type_native(),
+        ScatterMode::Add,
+        4,
+    )
+    .map_err(|error| error.to_string())
 }
