@@ -1,7 +1,6 @@
 //! Packets: what one unit moves in one access, a vector whose width is known when the kernel is expanded.
 
-use cubecl::ir::pliron::r#type::Typed;
-use cubecl::ir::{dialect::vector::CompositeConstructOp, interfaces::TypedExt, types::VectorType};
+use cubecl::ir::interfaces::TypedExt;
 use cubecl::prelude::*;
 
 define_size!(pub(crate) Width);
@@ -27,14 +26,15 @@ pub(crate) fn lane<E: Scalar>(scope: &Scope, packet: Packet<E>, index: usize) ->
 
 /// The packet made of these lanes.
 pub(crate) fn join<E: Scalar>(scope: &Scope, lanes: &[NativeExpand<E>]) -> Packet<E> {
-    let values: Vec<_> = lanes.iter().map(|lane| lane.read_value(scope)).collect();
-    if let [only] = values[..] {
-        return only.into();
+    if let [only] = lanes {
+        return only.read_value(scope).into();
     }
-    let scalar = values[0].get_type(scope.ctx());
-    let vector = VectorType::get(scope.ctx(), scalar, values.len());
-    let op = CompositeConstructOp::new(scope.ctx_mut(), vector.into(), values);
-    scope.register_with_result(&op).into()
+    scope.register_size::<Width>(lanes.len());
+    let mut packet = Vector::<E, Width>::__expand_empty(scope);
+    for (index, lane) in lanes.iter().enumerate() {
+        packet.__expand_insert_method(scope, index, *lane);
+    }
+    packet
 }
 
 /// `if condition { then } else { otherwise }`, for packets of one width.
