@@ -72,32 +72,34 @@ pub fn run(options: &Options) -> Result<()> {
 /// Every crate's unit, property, compile-fail and documentation tests, the device suite left out.
 fn host(options: &Options, environment: &Environment) -> Result<Tally> {
     let metadata = metadata::metadata(&["--no-deps"])?;
-    let named = metadata::integration_tests(&metadata, DEVICE_SUITE)
-        .into_iter()
-        .flat_map(|name| ["--test".to_owned(), name]);
-    let targets = ["--lib", "--bins", "--examples"].map(str::to_owned);
-    let mut tally = cargo_test(targets.into_iter().chain(named), options, environment)?;
-    tally += cargo_test(["--doc".to_owned()], options, environment)?;
-    Ok(tally)
-}
-
-/// `cargo test` on the main build's `targets`.
-fn cargo_test(
-    targets: impl IntoIterator<Item = String>,
-    options: &Options,
-    environment: &Environment,
-) -> Result<Tally> {
-    let mut command = BuildSet::Main.cargo("test");
-    command
-        .arg("--no-fail-fast")
-        .args(targets)
-        .arg("--")
-        .args(&options.filters);
-    environment.apply(&mut command);
-    if let Some(cases) = options.cases {
-        command.env("PROPTEST_CASES", cases.to_string());
+    let mut targets = BuildSet::Main.cargo("test");
+    targets.args(["--lib", "--bins", "--examples"]);
+    for name in metadata::integration_tests(&metadata) {
+        if name != DEVICE_SUITE {
+            targets.args(["--test", &name]);
+        }
     }
-    count(&mut command)
+    let mut documentation = BuildSet::Main.cargo("test");
+    documentation.arg("--doc");
+    let mut commands = vec![targets, documentation];
+    for gated in metadata::gated(&metadata) {
+        let mut command = gated.cargo("test");
+        command.args(gated.targets);
+        commands.push(command);
+    }
+
+    let mut tally = Tally::default();
+    for mut command in commands {
+        command
+            .args(["--no-fail-fast", "--"])
+            .args(&options.filters);
+        environment.apply(&mut command);
+        if let Some(cases) = options.cases {
+            command.env("PROPTEST_CASES", cases.to_string());
+        }
+        tally += count(&mut command)?;
+    }
+    Ok(tally)
 }
 
 /// The suite's tests that `selection` names: those of a device, or the compile checks.
