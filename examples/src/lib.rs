@@ -4,3 +4,8 @@
 #![deny(missing_docs)]
 
 pub mod karate;
+
+/// The README's code.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

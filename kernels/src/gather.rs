@@ -40,7 +40,7 @@ pub fn gather_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
     TileViewMut::<E, (O, R, C)>::of(output).store_masked(&cube, tile, (slab, row, column));
 }
 
-/// As [`gather_kernel`], for tensors whose axes fold to five: `out[o, p, n, h, i] = input[o, p, index[n], h, i]`.
+/// As `gather_kernel`, for tensors whose axes fold to five: `out[o, p, n, h, i] = input[o, p, index[n], h, i]`.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn gather_strided_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
     input: &Tensor<Vector<E, N>>,
@@ -85,7 +85,7 @@ pub fn gather_strided_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: S
 ///
 /// # Errors
 ///
-/// [`Error::Rank`], [`Error::Axis`], [`Error::Element`], [`Error::Strides`]; [`Error::Device`] where the device does not
+/// [`Error::Rank`](crate::Error::Rank), [`Error::Axis`](crate::Error::Axis), [`Error::Element`](crate::Error::Element), [`Error::Strides`](crate::Error::Strides); [`Error::Device`](crate::Error::Device) where the device does not
 /// store a type, or cannot report.
 pub fn gather(
     client: &Client,
@@ -112,7 +112,7 @@ pub fn gather(
 ///
 /// # Errors
 ///
-/// As [`gather`]; [`Error::Shape`], [`Error::Element`], [`Error::Strides`] and [`Error::Overlap`] of `output`.
+/// As [`gather`]; [`Error::Shape`](crate::Error::Shape), [`Error::Element`](crate::Error::Element), [`Error::Strides`](crate::Error::Strides) and [`Error::Overlap`](crate::Error::Overlap) of `output`.
 pub fn gather_into(
     client: &Client,
     input: &TensorHandle,
@@ -188,7 +188,7 @@ pub fn gather_into(
 ///
 /// # Errors
 ///
-/// [`Error::Element`] where the indices are no integers, [`Error::Device`] where the device does not store a type.
+/// [`Error::Element`](crate::Error::Element) where the indices are no integers, [`Error::Device`](crate::Error::Device) where the device does not store a type.
 pub fn supports_gather(client: &Client, element: ElemType, index: ElemType) -> Result<()> {
     let device = Device::of(client);
     check::element("gather", &device, element)?;

@@ -106,7 +106,7 @@ impl Tiling {
         let [_, outer, indexed, _, inner] = extents;
         let columns = inner.div_ceil(width).next_power_of_two().min(share);
         let rows = indexed.next_power_of_two().min(share / columns);
-// What is left, however many slabs there are: each further extent would be another kernel to compile.
+        // What is left, however many slabs there are: each further extent would be another kernel to compile.
         let slabs = share / columns / rows;
         let tile = [slabs, rows, columns * width];
         let tiles = [
@@ -254,7 +254,7 @@ pub(crate) fn place(
     let mut slab = 0usize;
     if comptime!(cut.slabs) {
         slab = row / row_tiles;
-        row = row % row_tiles;
+        row %= row_tiles;
     }
     (slab, row, column)
 }
@@ -288,5 +288,6 @@ pub(crate) fn place_strided(tiles: &Sequence<usize>) -> Tile5 {
 /// The rows of a tile, a constant of the kernel.
 #[cube]
 pub(crate) fn rows_of_tile<R: Size>() -> u32 {
-    intrinsic!(|scope| (R::__expand_value(scope) as u32).into())
+    let rows = R::value();
+    comptime!(rows as u32).runtime()
 }

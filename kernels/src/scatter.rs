@@ -78,7 +78,7 @@ pub fn add_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C: Siz
     view.add_masked(&cube, tile, (chunk(slab), &rows, chunk(column)));
 }
 
-/// As [`set_kernel`], for tensors whose axes fold to five.
+/// As `set_kernel`, for tensors whose axes fold to five.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn set_strided_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
     target: &mut Tensor<Vector<E, N>>,
@@ -112,7 +112,7 @@ pub fn set_strided_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size
     view.store_masked(&cube, tile, to);
 }
 
-/// As [`add_kernel`], for tensors whose axes fold to five.
+/// As `add_kernel`, for tensors whose axes fold to five.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn add_strided_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C: Size>(
     target: &Tensor<Atomic<Vector<E, A>>>,
@@ -157,8 +157,8 @@ pub fn add_strided_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size
 ///
 /// # Errors
 ///
-/// [`Error::Rank`], [`Error::Axis`], [`Error::Element`], [`Error::Shape`], [`Error::Strides`], [`Error::Overlap`];
-/// [`Error::Device`] where the device does not store a type, adds it atomically only in vectors that the tensors' strides
+/// [`Error::Rank`](crate::Error::Rank), [`Error::Axis`](crate::Error::Axis), [`Error::Element`](crate::Error::Element), [`Error::Shape`](crate::Error::Shape), [`Error::Strides`](crate::Error::Strides), [`Error::Overlap`](crate::Error::Overlap);
+/// [`Error::Device`](crate::Error::Device) where the device does not store a type, adds it atomically only in vectors that the tensors' strides
 /// do not allow, or cannot report.
 pub fn scatter_into(
     client: &Client,
@@ -227,7 +227,7 @@ pub fn scatter_into(
 ///
 /// # Errors
 ///
-/// [`Error::Element`] where the indices are no integers; [`Error::Device`] where the device does not store a type, or
+/// [`Error::Element`](crate::Error::Element) where the indices are no integers; [`Error::Device`](crate::Error::Device) where the device does not store a type, or
 /// does not add it atomically in such rows.
 pub fn supports_scatter(
     client: &Client,

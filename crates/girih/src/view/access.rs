@@ -16,6 +16,13 @@ const UNROLL: usize = 4;
 pub(super) type IndexList =
     Rc<dyn Fn(&Scope, NativeExpand<u32>, NativeExpand<usize>, &Policy) -> Position>;
 
+/// Writes the vector (or lone element) at an offset, in vectors.
+pub(super) type Write<'a, E> = dyn Fn(&Scope, NativeExpand<usize>, Packet<E>) + 'a;
+/// Gives the packet that starts at these tile coordinates.
+type Fetch<'a, E> = dyn Fn(&Scope, &[NativeExpand<u32>]) -> Packet<E> + 'a;
+/// Takes the packet that starts at these tile coordinates.
+type Store<'a, E> = dyn Fn(&Scope, &[NativeExpand<u32>], Packet<E>) + 'a;
+
 /// How the coordinates of a tile map to one axis of memory.
 #[derive(Clone)]
 pub(super) enum Axis {
@@ -261,7 +268,7 @@ impl Access {
         at: &[NativeExpand<u32>],
         value: Packet<E>,
         masked: bool,
-        write: &dyn Fn(&Scope, NativeExpand<usize>, Packet<E>),
+        write: &Write<'_, E>,
     ) {
         let width = crate::tile::width(scope, &value);
         if region.width == 1 && width > 1 {
@@ -328,8 +335,8 @@ pub(super) fn spread<E: Scalar>(
     group: &GroupExpand,
     dims: &[usize],
     width: usize,
-    fetch: &dyn Fn(&Scope, &[NativeExpand<u32>]) -> Packet<E>,
-    store: &dyn Fn(&Scope, &[NativeExpand<u32>], Packet<E>),
+    fetch: &Fetch<'_, E>,
+    store: &Store<'_, E>,
 ) {
     let packets = dims.iter().product::<usize>() / width;
     let units = group.units as usize;

@@ -71,17 +71,12 @@ pub(super) fn resolve<I: Int>(
 /// `index < extent` for an index that is not negative, in whichever of the two types holds both.
 #[cube]
 fn below<I: Int>(index: I, extent: usize) -> bool {
-    let bits = index_bits::<I>();
-    if comptime!(bits == 64) {
+    let elem = elem_type_of::<I>();
+    if comptime!(elem.size() == 8) {
         index < I::cast_from(extent)
     } else {
         usize::cast_from(index) < extent
     }
-}
-
-#[cube]
-fn index_bits<I: Int>() -> comptime_type!(usize) {
-    intrinsic!(|scope| I::__expand_size_bits(scope))
 }
 
 /// Keeps the smallest position whose index was out of range, on the device.

@@ -56,7 +56,11 @@ fn from_bits<E: Float>(scope: &Scope, bits: u32) -> NativeExpand<E> {
 }
 
 /// Any [`Padding`] as an argument of a method of an expanded kernel.
-pub struct PadValue<E: Scalar>(Box<dyn Fn(&Scope) -> NativeExpand<E>>);
+pub struct PadValue<E: Scalar>(Box<Value<E>>);
+
+/// Emits the value.
+type Value<E> = dyn Fn(&Scope) -> NativeExpand<E>;
+
 impl<E: Scalar> PadValue<E> {
     pub(crate) fn value(&self, scope: &Scope) -> NativeExpand<E> {
         (self.0)(scope)

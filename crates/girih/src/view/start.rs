@@ -3,7 +3,7 @@
 use crate::handle::comptime_handle;
 use cubecl::prelude::*;
 
-/// A start offset: `u32`, `usize` or `i32` elements (below 0 is out of bounds), or a [`chunk`] number.
+/// A start offset: `u32`, `usize` or `i32` elements (below 0 is out of bounds), or a [`chunk()`] number.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a start offset",
     note = "a start is a `u32`, `usize` or `i32` in elements, or `chunk(i)` for a multiple of the tile's extent"
@@ -32,10 +32,10 @@ comptime_handle!([] ChunkExpand);
 pub fn chunk(index: usize) -> Chunk {
     cubecl::unexpanded!()
 }
-/// Expansion of [`chunk`].
+/// Expansion of [`chunk()`].
 pub mod chunk {
     use super::*;
-    /// What a kernel that calls [`chunk`](super::chunk()) does instead.
+    /// What a kernel that calls [`chunk()`](super::chunk()) does instead.
     pub fn expand(_scope: &Scope, index: NativeExpand<usize>) -> ChunkExpand {
         ChunkExpand(index)
     }
