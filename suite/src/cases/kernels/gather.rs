@@ -12,7 +12,7 @@ use half::{bf16, f16};
 cases! {
     f32_by_i32,
     u32_by_u32,
-    i32_by_i64,
+    i32_by_i64 needs [needs::I64],
     f16_by_i32 needs [needs::F16],
     bf16_by_i32 needs [needs::BF16],
     f32_by_every_index_type,

@@ -10,14 +10,14 @@ use half::f16;
 
 cases! {
     sets_f32_by_i32,
-    sets_u32_by_i64,
+    sets_u32_by_i64 needs [needs::I64],
     sets_f16_by_i32 needs [needs::F16],
-    adds_f32_by_i32,
+    adds_f32_by_i32 needs [needs::ADD_F32],
     adds_i32_by_i32,
     adds_u32_by_u32,
-    adds_many_to_one_row,
-    adds_rows_in_vectors,
-    a_bad_index_touches_nothing,
+    adds_many_to_one_row needs [needs::ADD_F32],
+    adds_rows_in_vectors needs [needs::ADD_F32],
+    a_bad_index_touches_nothing needs [needs::I64, needs::ADD_F32],
 }
 
 const MASKED: &[Bounds] = &[Bounds::Mask, Bounds::Clamp, Bounds::Wrap, Bounds::Report];
