@@ -4,8 +4,3 @@
 #![deny(missing_docs)]
 
 pub mod karate;
-
-/// The README's code.
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;

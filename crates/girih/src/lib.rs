@@ -18,6 +18,7 @@
 //!     let tile = view.load_masked(&cube, Zero, (&rows, 0));
 //!     TileViewMut::<E, shape![8, 256]>::of(out).store_masked(&cube, tile, (CUBE_POS, 0));
 //! }
+//! # fn main() {}
 //! ```
 //!
 //! Indices count from 0. Offsets are computed in the kernel's address type, 64-bit where a buffer needs it.

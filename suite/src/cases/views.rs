@@ -401,7 +401,8 @@ fn moves_vectors_from_any_start(rt: &Rt) -> Result<(), Error> {
     Ok(())
 }
 
-/// The first kernel of the README.
+// The first kernel of the README.
+/// out[n, :] = table[index[n], :], a zero row where the index is out of range.
 #[cube(launch_unchecked)]
 fn gather_rows<E: Numeric, I: Int>(table: &Tensor<E>, index: &Tensor<I>, out: &mut Tensor<E>) {
     let cube = this_cube();

@@ -4,6 +4,7 @@ mod forward;
 mod fusion;
 mod gradients;
 mod host;
+mod readme;
 mod refusals;
 mod report;
 
@@ -18,6 +19,7 @@ pub fn cases() -> Vec<Case> {
         forward::cases(),
         fusion::cases(),
         gradients::cases(),
+        readme::cases(),
         refusals::cases(),
         report::cases(),
     ]
