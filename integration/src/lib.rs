@@ -10,7 +10,7 @@
 //!     let index = Tensor::<1, Int>::from_ints([2, 0, 2], device);
 //!     let rows = gather(table, 0, index, Bounds::Report)?; // on the device, nothing is read back
 //!     let rows = rows.check()?; // an index out of range is an error that names it
-//!     assert_eq!(rows.to_data().to_vec::<f32>().unwrap(), [4.0, 5.0, 0.0, 1.0, 4.0, 5.0]);
+//!     assert_eq!(rows.to_data().try_to_vec::<f32>().unwrap(), [4.0, 5.0, 0.0, 1.0, 4.0, 5.0]);
 //!     Ok(())
 //! }
 //! # #[cfg(feature = "cpu")]

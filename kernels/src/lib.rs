@@ -7,6 +7,34 @@
 //!
 //! Tensors are [`TensorHandle`](cubecl::std::tensor::TensorHandle)s with any strides. Every call is checked before
 //! anything is launched; what an index out of range does is its [`Bounds`].
+//!
+//! ```
+//! use cubecl::{client::Client, prelude::*, std::tensor::TensorHandle};
+//! use girih_kernels::{Bounds, Result, gather};
+//!
+//! fn rows(client: &Client) -> Result<()> {
+//!     let tensor = |values: &[f32], shape: Vec<usize>| {
+//!         let handle = client.create_from_slice(f32::as_bytes(values));
+//!         TensorHandle::new_contiguous(shape, handle, f32::elem_type_native())
+//!     };
+//!     let table = tensor(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0], vec![3, 2]);
+//!     let indices = client.create_from_slice(i32::as_bytes(&[2, 0, 7]));
+//!     let index = TensorHandle::new_contiguous(vec![3], indices, i32::elem_type_native());
+//!
+//!     let rows = gather(client, &table, &index, 0, Bounds::Mask)?.into_inner();
+//!     let bytes = client.read_one(rows.handle)?;
+//!     assert_eq!(f32::from_bytes(&bytes), [4.0, 5.0, 0.0, 1.0, 0.0, 0.0]);
+//!
+//!     let refused = gather(client, &table, &index, 0, Bounds::Report)?.check().unwrap_err();
+//!     assert_eq!(
+//!         refused.to_string(),
+//!         "index 7 at position 2 is out of range of axis 0, which has extent 3; 0..3 is allowed"
+//!     );
+//!     Ok(())
+//! }
+//! # #[cfg(feature = "cpu")]
+//! # rows(&cubecl::Device::Cpu(Default::default()).client()).unwrap();
+//! ```
 #![deny(missing_docs)]
 
 mod check;

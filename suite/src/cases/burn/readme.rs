@@ -17,7 +17,7 @@ fn rows(device: &Device) -> Result<(), girih_burn::Error> {
     let rows = gather(table.clone(), 0, index, Bounds::Report)?; // differentiable, nothing is read back
     let rows = rows.check()?; // an index out of range is an Err that names it
     assert_eq!(
-        rows.to_data().to_vec::<f32>().unwrap(),
+        rows.to_data().try_to_vec::<f32>().unwrap(),
         [4.0, 5.0, 0.0, 1.0, 4.0, 5.0]
     );
 
