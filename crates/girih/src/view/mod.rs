@@ -5,6 +5,9 @@
 //! | [`TileView`] | one tile of a regular partition |
 //! | [`GatherScatterView`] | chunks at the indices that a tile lists, along one dimension |
 //!
+//! Every call names the group of units that holds the tile. A store spreads the tile over it; a load only says who will
+//! hold it, since its elements are fetched where the tile is used (see [`Tile`](crate::tile::Tile)).
+//!
 //! Each has a `Mut` form that stores; [`AtomicGatherScatterView`] combines with what memory holds.
 
 mod access;
