@@ -4,7 +4,7 @@ use super::bounds::Policy;
 use super::span::Memory;
 use super::start::{Position, StartExpand, and};
 use crate::coop::GroupExpand;
-use crate::tile::{Packet, join, lane, splat, when};
+use crate::tile::{Packet, TileExpand, TileShape, join, lane, splat, when};
 use cubecl::frontend::branch;
 use cubecl::prelude::*;
 use std::rc::Rc;
@@ -17,11 +17,21 @@ pub(super) type IndexList =
     Rc<dyn Fn(&Scope, NativeExpand<u32>, NativeExpand<usize>, &Policy) -> Position>;
 
 /// Writes the vector (or lone element) at an offset, in vectors.
-pub(super) type Write<'a, E> = dyn Fn(&Scope, NativeExpand<usize>, Packet<E>) + 'a;
+type Write<'a, E> = dyn Fn(&Scope, NativeExpand<usize>, Packet<E>) + 'a;
 /// Gives the packet that starts at these tile coordinates.
 type Fetch<'a, E> = dyn Fn(&Scope, &[NativeExpand<u32>]) -> Packet<E> + 'a;
 /// Takes the packet that starts at these tile coordinates.
 type Store<'a, E> = dyn Fn(&Scope, &[NativeExpand<u32>], Packet<E>) + 'a;
+
+/// Where a tile goes, and how.
+pub(super) struct Sink<'a, E: Scalar> {
+    /// The call, for what it refuses.
+    pub call: &'static str,
+    /// Whether elements out of range are left out, or promised not to be there.
+    pub masked: bool,
+    /// What is done with each vector.
+    pub write: &'a Write<'a, E>,
+}
 
 /// How the coordinates of a tile map to one axis of memory.
 #[derive(Clone)]
@@ -259,9 +269,30 @@ impl Access {
         }
     }
 
+    /// Spreads the tile over the units of the group, and hands the sink what each of them holds.
+    pub(super) fn store<E: Scalar, S: TileShape>(
+        &self,
+        scope: &Scope,
+        group: &GroupExpand,
+        region: &Region<E>,
+        tile: &TileExpand<E, S>,
+        sink: Sink<'_, E>,
+    ) {
+        let dims = S::__expand_dims(scope);
+        let width = self.store_width(sink.call, region, &dims, tile.width());
+        spread(
+            scope,
+            group,
+            &dims,
+            width,
+            &|scope, at| tile.packet(scope, at, width),
+            &|scope, at, value| self.commit(scope, region, at, value, sink.masked, sink.write),
+        );
+    }
+
     /// Hands `write` the offset of each vector (or lone element) that the packet covers and its value, where it is in
     /// range (`masked`) or as promised.
-    pub(super) fn commit<E: Scalar>(
+    fn commit<E: Scalar>(
         &self,
         scope: &Scope,
         region: &Region<E>,
@@ -297,7 +328,7 @@ impl Access {
     /// The width at which to store a tile of these extents, whose packets come most cheaply at width `tile`.
     ///
     /// Vectors are written whole, since two units may not write lanes of one: a tile that cannot is refused.
-    pub(super) fn store_width<E: Scalar>(
+    fn store_width<E: Scalar>(
         &self,
         call: &str,
         region: &Region<E>,
@@ -330,7 +361,7 @@ fn shifted(scope: &Scope, at: &[NativeExpand<u32>], lanes: usize) -> Vec<NativeE
 }
 
 /// Walks the packets of a tile that belong to this unit: fetches each, then hands it to `store`.
-pub(super) fn spread<E: Scalar>(
+fn spread<E: Scalar>(
     scope: &Scope,
     group: &GroupExpand,
     dims: &[usize],

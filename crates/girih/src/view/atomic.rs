@@ -1,6 +1,6 @@
 //! [`AtomicGatherScatterView`]: a tile combined with what memory holds.
 
-use super::access::{Region, spread};
+use super::access::{Region, Sink};
 use super::bounds::{Bounds, Policy, Reporter, ReporterExpand};
 use super::index::{ChunkIndexExpand, GatherDim, IndexPack};
 use super::span::Memory;
@@ -121,31 +121,12 @@ impl<E: Numeric, S: TileShape, const DIM: usize> AtomicGatherScatterViewExpand<E
         index: ChunkIndexExpand<S, DIM>,
     ) -> TileExpand<E, S> {
         let access = index.access(&self.dims, &self.policy);
-        let width = access.store_width(
-            "AtomicGatherScatterView::add",
-            &self.region,
-            &self.dims,
-            tile.width(),
-        );
-        spread(
-            scope,
-            group,
-            &self.dims,
-            width,
-            &|scope, at| tile.packet(scope, at, width),
-            &|scope, at, value| {
-                access.commit(
-                    scope,
-                    &self.region,
-                    at,
-                    value,
-                    true,
-                    &|scope, offset, value| {
-                        (self.memory.add)(scope, offset, value);
-                    },
-                );
-            },
-        );
+        let sink = Sink {
+            call: "AtomicGatherScatterView::add",
+            masked: true,
+            write: &|scope, offset, value| (self.memory.add)(scope, offset, value),
+        };
+        access.store(scope, group, &self.region, &tile, sink);
         tile
     }
 }

@@ -1,6 +1,6 @@
 //! [`GatherScatterView`] and its form that stores.
 
-use super::access::{Region, spread};
+use super::access::{Region, Sink};
 use super::bounds::{Bounds, Policy, Reporter, ReporterExpand};
 use super::index::{ChunkIndexExpand, GatherDim, IndexPack};
 use super::padding::{PadValue, Padding};
@@ -270,32 +270,13 @@ impl<E: Scalar, S: TileShape, const DIM: usize> GatherScatterViewMutExpand<E, S,
         masked: bool,
     ) -> TileExpand<E, S> {
         let access = index.access(&self.dims, policy);
-        let width = access.store_width(
-            "GatherScatterViewMut::store",
-            &self.region,
-            &self.dims,
-            tile.width(),
-        );
         let memory = self.region.memory();
-        spread(
-            scope,
-            group,
-            &self.dims,
-            width,
-            &|scope, at| tile.packet(scope, at, width),
-            &|scope, at, value| {
-                access.commit(
-                    scope,
-                    &self.region,
-                    at,
-                    value,
-                    masked,
-                    &|scope, offset, value| {
-                        memory.write(scope, offset, value);
-                    },
-                );
-            },
-        );
+        let sink = Sink {
+            call: "GatherScatterViewMut::store",
+            masked,
+            write: &|scope, offset, value| memory.write(scope, offset, value),
+        };
+        access.store(scope, group, &self.region, &tile, sink);
         tile
     }
 }

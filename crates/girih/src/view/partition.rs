@@ -1,6 +1,6 @@
 //! [`TileView`] and its form that stores.
 
-use super::access::{Access, Axis, Region, spread};
+use super::access::{Access, Axis, Region, Sink};
 use super::index::{Indices, IndicesExpand};
 use super::padding::{PadValue, Padding};
 use super::span::{Span, SpanExpand, SpanMut, SpanMutExpand, SpanSource, SpanSourceMut};
@@ -394,28 +394,13 @@ impl<E: Scalar, S: TileShape> TileViewMutExpand<E, S> {
         masked: bool,
     ) -> TileExpand<E, S> {
         let access = self.partition.access(scope, index);
-        let dims = &self.partition.dims;
-        let width = access.store_width("TileViewMut::store", &self.region, dims, tile.width());
         let memory = self.region.memory();
-        spread(
-            scope,
-            group,
-            dims,
-            width,
-            &|scope, at| tile.packet(scope, at, width),
-            &|scope, at, value| {
-                access.commit(
-                    scope,
-                    &self.region,
-                    at,
-                    value,
-                    masked,
-                    &|scope, offset, value| {
-                        memory.write(scope, offset, value);
-                    },
-                );
-            },
-        );
+        let sink = Sink {
+            call: "TileViewMut::store",
+            masked,
+            write: &|scope, offset, value| memory.write(scope, offset, value),
+        };
+        access.store(scope, group, &self.region, &tile, sink);
         tile
     }
 }
