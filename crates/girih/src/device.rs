@@ -3,9 +3,10 @@
 //! CubeCL's own answers are corrected here where they are known to be wrong.
 
 use crate::error::{Error, Result};
+use crate::memory::{self, AtomicAccess, Operation};
 use cubecl::client::Client;
-use cubecl::ir::features::{AtomicUsage, TypeUsage};
-use cubecl::ir::{ElemType, FloatKind, Type, UIntKind};
+use cubecl::ir::features::TypeUsage;
+use cubecl::ir::{DeviceProperties, ElemType, FloatKind, UIntKind};
 
 /// The compiler behind a client: it decides what a kernel's instructions become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,12 +15,46 @@ pub enum Target {
     Cpu,
     /// CUDA C++, for NVIDIA GPUs.
     Cuda,
+    /// HIP C++, for AMD GPUs.
+    Hip,
+    /// Metal's shading language, for Apple GPUs.
+    Metal,
     /// SPIR-V, through Vulkan.
     Vulkan,
     /// WGSL, through WebGPU.
     Wgsl,
     /// A target without lowerings of girih's own: what CubeCL offers on every target works.
     Other,
+}
+
+impl Target {
+    /// The target of a device with these properties: its fingerprint says for what its runtime compiles.
+    pub fn of(properties: &DeviceProperties) -> Self {
+        let fingerprint = properties.identity.fingerprint.as_str();
+        let starts = |with: &str| fingerprint.starts_with(with);
+        match properties.features.device_memory_scope {
+            _ if starts("ptx_sm") => Self::Cuda,
+            _ if starts("cpu_") => Self::Cpu,
+            _ if starts("hip") => Self::Hip,
+            _ if starts("msl") => Self::Metal,
+            // Both languages of wgpu have one fingerprint; a memory scope of the device is what WGSL has not.
+            true if starts("spirv_") => Self::Vulkan,
+            false if starts("spirv_") => Self::Wgsl,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether girih was built with its own lowerings for the target: the feature of that name.
+    pub(crate) fn is_lowered(self) -> bool {
+        match self {
+            Self::Cpu => cfg!(feature = "cpu"),
+            Self::Cuda => cfg!(feature = "cuda"),
+            Self::Hip => cfg!(feature = "hip"),
+            Self::Metal => cfg!(feature = "metal"),
+            Self::Vulkan => cfg!(feature = "vulkan"),
+            Self::Wgsl | Self::Other => false,
+        }
+    }
 }
 
 /// What one device can do.
@@ -43,7 +78,7 @@ impl Device {
     pub fn of(client: &Client) -> Self {
         Self {
             client: client.clone(),
-            target: target(client),
+            target: Target::of(client.properties()),
         }
     }
 
@@ -72,31 +107,52 @@ impl Device {
         usage.contains(TypeUsage::Buffer) && !broken
     }
 
-    /// Whether memory of this type (a scalar, or a vector of `width`) can be added to atomically.
-    pub fn adds_atomically(&self, elem: ElemType, width: usize) -> bool {
-        let ty = match width {
-            1 => Type::new(elem),
-            _ => Type::new(elem).with_vector_size(width),
+    /// Whether the device keeps an atomic access: its operation on its elements, with its order at its scope.
+    pub fn has_atomic(&self, access: &AtomicAccess) -> bool {
+        let ElemType::Float(FloatKind::BF16) = access.element else {
+            return self.keeps(access);
         };
+        self.stores(access.element) && self.keeps(access)
+    }
+
+    fn keeps(&self, access: &AtomicAccess) -> bool {
+        memory::path(self.target, self.client.properties(), access).is_some()
+    }
+
+    /// An error that names the access and the device, unless the device [has it](Self::has_atomic).
+    ///
+    /// ```
+    /// use cubecl::ir::{ElemType, UIntKind};
+    /// use girih::device::Device;
+    /// use girih::memory::{AtomicAccess, MemoryOrder, MemoryScope, Operation};
+    ///
+    /// /// What a kernel needs whose cubes hand each other data.
+    /// fn require_messages(device: &Device) -> girih::Result<()> {
+    ///     let flag = AtomicAccess::new(Operation::Load, ElemType::UInt(UIntKind::U32));
+    ///     device.require_atomic("relay", &flag.ordered(MemoryOrder::Acquire, MemoryScope::Device))
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Device`] with the operation, the element, the order and the scope.
+    pub fn require_atomic(&self, call: &'static str, access: &AtomicAccess) -> Result<()> {
+        self.require(self.has_atomic(access), call, access.to_string())
+    }
+
+    /// Whether memory of this type (a scalar, or a vector of `width`) can be added to atomically, relaxed, at device
+    /// scope.
+    pub fn adds_atomically(&self, elem: ElemType, width: usize) -> bool {
         self.stores(elem)
-            && self
-                .client
-                .properties()
-                .atomic_type_usage(Type::atomic(ty))
-                .contains(AtomicUsage::Add)
+            && self.has_atomic(&AtomicAccess::new(Operation::Add, elem).vectors(width))
     }
 
     /// Whether 32-bit unsigned integers have an atomic minimum, which keeps the first offence under
     /// [`Bounds::Report`](crate::view::Bounds::Report).
     pub fn reports(&self) -> bool {
-        let ty = Type::atomic(ElemType::UInt(UIntKind::U32));
-        // WGSL has it by its specification, though CubeCL lists only what every atomic type has.
-        self.target == Target::Wgsl
-            || self
-                .client
-                .properties()
-                .atomic_type_usage(ty)
-                .contains(AtomicUsage::MinMax)
+        self.has_atomic(&AtomicAccess::new(
+            Operation::Min,
+            ElemType::UInt(UIntKind::U32),
+        ))
     }
 
     /// The vector widths that one access moves at once, widest first, for elements of this size in bytes.
@@ -116,17 +172,5 @@ impl Device {
                 feature: feature.into(),
             }),
         }
-    }
-}
-
-/// The name and fingerprint that each runtime gives itself.
-fn target(client: &Client) -> Target {
-    let fingerprint = client.properties().identity.fingerprint.as_str();
-    match fingerprint {
-        f if f.starts_with("ptx_sm") => Target::Cuda,
-        f if f.starts_with("cpu_") => Target::Cpu,
-        _ if client.name() == "wgpu<spirv>" => Target::Vulkan,
-        _ if client.name() == "wgpu<wgsl>" => Target::Wgsl,
-        _ => Target::Other,
     }
 }

@@ -27,6 +27,7 @@
 pub mod coop;
 pub mod device;
 mod error;
+pub mod memory;
 pub mod prelude;
 pub mod tile;
 pub mod view;

@@ -1,6 +1,10 @@
 //! What a kernel author imports, beside `cubecl::prelude::*`.
 
 pub use crate::coop::{Group, this_cube, this_plane, this_unit};
+pub use crate::memory::{
+    AcqRel, Acquire, AtomicExt, AtomicExtExpand, AtomicRef, Cluster, Cube, Device, Relaxed,
+    Release, SeqCst, System, Unit, fence,
+};
 pub use crate::shape;
 pub use crate::tile::{Tile, TileShape};
 pub use crate::view::{

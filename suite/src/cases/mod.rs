@@ -5,6 +5,7 @@ use girih_testkit::case::Case;
 #[cfg(feature = "burn")]
 pub mod burn;
 pub mod kernels;
+pub mod memory;
 #[cfg(feature = "offline")]
 pub mod offline;
 pub mod smoke;
@@ -18,6 +19,7 @@ pub fn device_cases() -> Vec<Case> {
         vectors::cases(),
         views::cases(),
         kernels::cases(),
+        memory::cases(),
         #[cfg(feature = "burn")]
         burn::cases(),
     ]

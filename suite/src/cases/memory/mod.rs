@@ -1,0 +1,12 @@
+//! Atomic accesses with orders and scopes: values, refusals, and the instructions that come out.
+
+mod model;
+mod operations;
+mod orders;
+
+use girih_testkit::case::Case;
+
+/// Every case of the module.
+pub fn cases() -> Vec<Case> {
+    [operations::cases(), orders::cases()].concat()
+}
