@@ -75,7 +75,7 @@ pub fn add_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C: Siz
         ComptimeOption::Some(record) => view.report(Reporter::new(record, first)),
         ComptimeOption::None => view.bounds(bounds),
     };
-    view.add_masked(&cube, tile, (chunk(slab), &rows, chunk(column)));
+    view.atomic_add_masked::<Relaxed>(&cube, tile, (chunk(slab), &rows, chunk(column)));
 }
 
 /// As `set_kernel`, for tensors whose axes fold to five.
@@ -143,7 +143,7 @@ pub fn add_strided_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size
         chunk(at.head),
         chunk(at.column),
     );
-    view.add_masked(&cube, tile, to);
+    view.atomic_add_masked::<Relaxed>(&cube, tile, to);
 }
 
 /// Scatters slices along an axis, in place: `target[.., index[n], ..]` takes `updates[.., n, ..]` as `mode` says; updates

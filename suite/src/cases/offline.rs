@@ -112,7 +112,7 @@ fn gather_of_i8_rows_moves_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
 fn gather_reports_by_an_atomic_minimum(toolkit: &Toolkit) -> Result<(), Error> {
     let float = ElemType::Float(FloatKind::F32);
     let compiled = toolkit.compile(gather_kernel(float, Bounds::Report, [4, 16, 128]))?;
-    compiled.assert_ptx("min.u32");
+    compiled.assert_ptx("red.relaxed.gpu.global.min.u32");
     compiled.assert_sass("LDG.E.128");
     compiled.assert_no_local_memory();
     Ok(())
@@ -193,14 +193,17 @@ fn scatter_add(toolkit: &Toolkit, element: FloatKind, atomic: usize) -> Result<C
 
 fn scatter_add_combines_4_floats_at_once(toolkit: &Toolkit) -> Result<(), Error> {
     let compiled = scatter_add(toolkit, FloatKind::F32, 4)?;
-    compiled.assert_ptx("add.v4.f32");
+    compiled.assert_ptx("red.relaxed.gpu.global.add.v4.f32");
+    compiled.assert_sass("REDG.E.ADD.F32x4");
+    // The rows added are read through the read-only path, as the kernel writes only where it adds.
+    compiled.assert_ptx("ld.global.nc");
     compiled.assert_no_local_memory();
     Ok(())
 }
 
 fn scatter_add_of_bf16_combines_pairs(toolkit: &Toolkit) -> Result<(), Error> {
     let compiled = scatter_add(toolkit, FloatKind::BF16, 2)?;
-    compiled.assert_ptx("bf16x2");
+    compiled.assert_ptx("red.relaxed.gpu.global.add.noftz.bf16x2");
     compiled.assert_no_local_memory();
     Ok(())
 }

@@ -1,15 +1,19 @@
 //! [`AtomicRef`]: an atomic of a buffer or of shared memory, at a scope.
 
-use super::access::{AtomicAccess, Operation, Path, bits_of};
-use super::combine::by_compare_exchange;
-use super::emit::{self, Site};
+use super::access::{AtomicAccess, Operation};
+use super::cell::{CellExpand, Strength};
+use super::emit;
 use super::order::{KnownOrder, LoadOrder, MemoryOrder, StoreOrder, UpdateOrder};
-use super::scope::{KnownScope, Unit};
+use super::scope::{KnownScope, MemoryScope};
 use crate::handle::comptime_handle;
 use core::marker::PhantomData;
-use cubecl::ir::ElemType;
 use cubecl::prelude::*;
-use pliron::value::Value;
+
+/// No order, and so no scope that matters.
+const WEAK: Strength = Strength {
+    order: MemoryOrder::Weak,
+    scope: MemoryScope::Unit,
+};
 
 /// An atomic, accessed at the scope `S`, by analogy with C++'s `cuda::atomic_ref<T, scope>`.
 ///
@@ -47,10 +51,8 @@ impl<T: CubePrimitive, S: KnownScope> Copy for AtomicRef<T, S> {}
 
 /// What an [`AtomicRef`] is while the kernel is expanded.
 pub struct AtomicRefExpand<T: CubePrimitive, S: KnownScope> {
-    ptr: Value,
-    /// What the memory is declared to hold.
-    stored: ElemType,
-    _ref: PhantomData<(T, S)>,
+    cell: CellExpand<T>,
+    _scope: PhantomData<S>,
 }
 
 impl<T: CubePrimitive, S: KnownScope> Clone for AtomicRefExpand<T, S> {
@@ -95,18 +97,15 @@ pub trait AtomicExtExpand<T: CubePrimitive> {
 impl<T: CubePrimitive> AtomicExtExpand<T> for NativeExpand<Atomic<T>> {
     fn __expand_at_method<S: KnownScope>(&self, scope: &Scope) -> AtomicRefExpand<T, S> {
         AtomicRefExpand {
-            ptr: self.value(scope),
-            stored: T::Scalar::elem_type(scope),
-            _ref: PhantomData,
+            cell: CellExpand::of(scope, self),
+            _scope: PhantomData,
         }
     }
     fn __expand_load_weak_method(&self, scope: &Scope) -> NativeExpand<T> {
-        let cell = self.__expand_at_method::<Unit>(scope);
-        cell.load_ordered(scope, MemoryOrder::Weak)
+        CellExpand::of(scope, self).load(scope, WEAK)
     }
     fn __expand_store_weak_method(&self, scope: &Scope, value: NativeExpand<T>) {
-        let cell = self.__expand_at_method::<Unit>(scope);
-        cell.store_ordered(scope, value, MemoryOrder::Weak);
+        CellExpand::of(scope, self).store(scope, value, WEAK);
     }
 }
 
@@ -125,14 +124,6 @@ impl<T: CubePrimitive, S: KnownScope> AtomicRef<T, S> {
     /// Replaces what the memory holds.
     #[allow(unused_variables)]
     pub fn store<O: StoreOrder>(&self, value: T) {
-        cubecl::unexpanded!()
-    }
-    /// Replaces what the memory holds, and gives what it held.
-    #[allow(unused_variables)]
-    pub fn exchange<O: UpdateOrder>(&self, value: T) -> T
-    where
-        T::Scalar: Numeric,
-    {
         cubecl::unexpanded!()
     }
     /// Replaces what the memory holds if that is, bit for bit, `expected`, and gives what it held: the exchange was done
@@ -161,12 +152,14 @@ macro_rules! updates {
             where
                 T::Scalar: $bound,
             {
-                self.update::<O>(scope, value, Operation::$operation)
+                self.cell.update(scope, value, Operation::$operation, strength::<O, S>())
             }
         )*}
     };
 }
 updates! {
+    /// Replaces what the memory holds, and gives what it held.
+    exchange, __expand_exchange_method, Exchange, Numeric;
     /// Adds to what the memory holds, and gives what it held. Integers wrap.
     fetch_add, __expand_fetch_add_method, Add, Numeric;
     /// Subtracts from what the memory holds, and gives what it held. Integers wrap.
@@ -187,62 +180,21 @@ updates! {
     fetch_xor, __expand_fetch_xor_method, Xor, Int;
 }
 
-/// Runs a generic body with the unsigned integer as wide as the element of `$self`.
-macro_rules! with_bits {
-    ($scope:expr, $element:expr, $bits:ident => $body:expr) => {
-        match $element.size() {
-            1 => {
-                type $bits = u8;
-                $body
-            }
-            2 => {
-                type $bits = u16;
-                $body
-            }
-            4 => {
-                type $bits = u32;
-                $body
-            }
-            _ => {
-                type $bits = u64;
-                $body
-            }
-        }
-    };
-}
-
 impl<T: CubePrimitive, S: KnownScope> AtomicRefExpand<T, S> {
     /// Expansion of [`AtomicRef::reinterpret`].
     pub fn __expand_reinterpret_method<F: Scalar>(&self, scope: &Scope) -> AtomicRefExpand<F, S> {
-        let (from, to) = (T::Scalar::elem_type(scope), F::elem_type(scope));
-        assert!(
-            T::__expand_vector_size(scope) == 1 && from.size() == to.size(),
-            "girih: AtomicRef::reinterpret: {from} as {to}; a scalar of the same size"
-        );
         AtomicRefExpand {
-            ptr: self.ptr,
-            stored: self.stored,
-            _ref: PhantomData,
+            cell: self.cell.reinterpret(scope),
+            _scope: PhantomData,
         }
     }
     /// Expansion of [`AtomicRef::load`].
     pub fn __expand_load_method<O: LoadOrder>(&self, scope: &Scope) -> NativeExpand<T> {
-        self.load_ordered(scope, O::ORDER)
+        self.cell.load(scope, strength::<O, S>())
     }
     /// Expansion of [`AtomicRef::store`].
     pub fn __expand_store_method<O: StoreOrder>(&self, scope: &Scope, value: NativeExpand<T>) {
-        self.store_ordered(scope, value, O::ORDER);
-    }
-    /// Expansion of [`AtomicRef::exchange`].
-    pub fn __expand_exchange_method<O: UpdateOrder>(
-        &self,
-        scope: &Scope,
-        value: NativeExpand<T>,
-    ) -> NativeExpand<T>
-    where
-        T::Scalar: Numeric,
-    {
-        self.update::<O>(scope, value, Operation::Exchange)
+        self.cell.store(scope, value, strength::<O, S>());
     }
     /// Expansion of [`AtomicRef::compare_exchange`].
     pub fn __expand_compare_exchange_method<O: UpdateOrder>(
@@ -251,141 +203,15 @@ impl<T: CubePrimitive, S: KnownScope> AtomicRefExpand<T, S> {
         expected: NativeExpand<T>,
         value: NativeExpand<T>,
     ) -> NativeExpand<T> {
-        let site = self.site(O::ORDER);
-        let Some(path) = self.path(scope, Operation::CompareExchange, O::ORDER) else {
-            return self.nothing(scope);
-        };
-        let (expected, value) = (expected.read_value(scope), value.read_value(scope));
-        match path {
-            Path::Native => emit::compare_exchange(scope, site, expected, value).into(),
-            Path::Bits => with_bits!(scope, self.element(scope), U => {
-                let bits = |value: Value| {
-                    U::__expand_reinterpret::<T>(scope, value.into()).read_value(scope)
-                };
-                let old = emit::compare_exchange(scope, site, bits(expected), bits(value));
-                T::__expand_reinterpret::<U>(scope, old.into()).read_value(scope).into()
-            }),
-        }
-    }
-
-    fn element(&self, scope: &Scope) -> ElemType {
-        T::Scalar::elem_type(scope)
-    }
-
-    fn site(&self, order: MemoryOrder) -> Site {
-        Site {
-            ptr: self.ptr,
-            order,
-            scope: S::SCOPE,
-        }
-    }
-
-    fn path(&self, scope: &Scope, operation: Operation, order: MemoryOrder) -> Option<Path> {
-        let access = AtomicAccess::new(operation, self.element(scope))
-            .in_bits_of(self.stored)
-            .vectors(T::__expand_vector_size(scope))
-            .ordered(order, S::SCOPE);
-        emit::checked(scope, &access)
-    }
-
-    fn nothing(&self, scope: &Scope) -> NativeExpand<T> {
-        emit::poison(scope, T::__expand_as_type(scope)).into()
-    }
-
-    /// The same memory as unsigned integers, which it is then taken to be declared as.
-    fn bits<U: Int>(&self, scope: &Scope) -> AtomicRefExpand<U, S> {
-        AtomicRefExpand {
-            ptr: self.ptr,
-            stored: U::elem_type(scope),
-            _ref: PhantomData,
-        }
-    }
-
-    fn load_ordered(&self, scope: &Scope, order: MemoryOrder) -> NativeExpand<T> {
-        let site = self.site(order);
-        match self.path(scope, Operation::Load, order) {
-            None => self.nothing(scope),
-            Some(Path::Native) => emit::load(scope, site, T::__expand_as_type(scope)).into(),
-            Some(Path::Bits) => with_bits!(scope, self.element(scope), U => {
-                let held = emit::load(scope, site, U::__expand_as_type(scope));
-                T::__expand_reinterpret::<U>(scope, held.into()).read_value(scope).into()
-            }),
-        }
-    }
-
-    fn store_ordered(&self, scope: &Scope, value: NativeExpand<T>, order: MemoryOrder) {
-        let site = self.site(order);
-        let value = value.read_value(scope);
-        match self.path(scope, Operation::Store, order) {
-            None => {}
-            Some(Path::Native) => emit::store(scope, site, value),
-            Some(Path::Bits) => with_bits!(scope, self.element(scope), U => {
-                let bits = U::__expand_reinterpret::<T>(scope, value.into()).read_value(scope);
-                emit::store(scope, site, bits);
-            }),
-        }
-    }
-
-    fn update<O: KnownOrder>(
-        &self,
-        scope: &Scope,
-        value: NativeExpand<T>,
-        operation: Operation,
-    ) -> NativeExpand<T>
-    where
-        T::Scalar: Numeric,
-    {
-        let element = self.element(scope);
-        let site = self.site(O::ORDER);
-        let Some(path) = self.path(scope, operation, O::ORDER) else {
-            return self.nothing(scope);
-        };
-        let value = value.read_value(scope);
-        if path == Path::Native {
-            return emit::update(scope, site, value, operation, element).into();
-        }
-        with_bits!(scope, element, U => {
-            let bits = U::__expand_reinterpret::<T>(scope, value.into());
-            let native = bits_of(element).is_some_and(|bits| emit::exchanges_bits(scope, bits));
-            let old: NativeExpand<U> = if operation == Operation::Exchange && native {
-                let bits = bits.read_value(scope);
-                emit::update(scope, site, bits, operation, U::elem_type(scope)).into()
-            } else {
-                let cell = self.bits::<U>(scope);
-                by_compare_exchange::expand::<T::Scalar, U, S, O>(scope, cell, bits, operation)
-            };
-            T::__expand_reinterpret::<U>(scope, old).read_value(scope).into()
-        })
-    }
-
-    /// Expansion of [`AtomicRef::swap`].
-    pub(super) fn __expand_swap_method<O: KnownOrder>(
-        &self,
-        scope: &Scope,
-        expected: NativeExpand<T>,
-        value: NativeExpand<T>,
-    ) -> NativeExpand<T> {
-        let (expected, value) = (expected.read_value(scope), value.read_value(scope));
-        emit::compare_exchange(scope, self.site(O::ORDER), expected, value).into()
-    }
-
-    /// Expansion of [`AtomicRef::peek`].
-    pub(super) fn __expand_peek_method(&self, scope: &Scope) -> NativeExpand<T> {
-        let ty = T::__expand_as_type(scope);
-        emit::load(scope, self.site(MemoryOrder::Relaxed), ty).into()
+        self.cell
+            .compare_exchange(scope, expected, value, strength::<O, S>())
     }
 }
 
-/// What [`by_compare_exchange`] is made of: the device was found to have both.
-impl<T: CubePrimitive, S: KnownScope> AtomicRef<T, S> {
-    /// [`compare_exchange`](Self::compare_exchange), in any order.
-    #[allow(unused_variables)]
-    pub(super) fn swap<O: KnownOrder>(&self, expected: T, value: T) -> T {
-        cubecl::unexpanded!()
-    }
-    /// A relaxed load.
-    pub(super) fn peek(&self) -> T {
-        cubecl::unexpanded!()
+fn strength<O: KnownOrder, S: KnownScope>() -> Strength {
+    Strength {
+        order: O::ORDER,
+        scope: S::SCOPE,
     }
 }
 

@@ -3,9 +3,7 @@
 #![allow(missing_docs)]
 
 use super::access::Operation;
-use super::atomic::AtomicRef;
-use super::order::KnownOrder;
-use super::scope::KnownScope;
+use super::cell::{Cell, Strength};
 use cubecl::ir::{ElemType, FloatKind};
 use cubecl::prelude::*;
 
@@ -13,16 +11,17 @@ use cubecl::prelude::*;
 ///
 /// The load that begins needs no order: the exchange fails if it was out of date, and gives what to try next.
 #[cube]
-pub(super) fn by_compare_exchange<T: Numeric, U: Int, S: KnownScope, O: KnownOrder>(
-    cell: AtomicRef<U, S>,
+pub(super) fn by_compare_exchange<T: Numeric, U: Int>(
+    cell: Cell<U>,
     value: U,
     #[comptime] operation: Operation,
+    #[comptime] with: Strength,
 ) -> U {
-    let mut held = cell.peek();
+    let mut held = cell.peek(with);
     let mut waiting = true;
     while waiting {
         let combined = combine::<T, U>(held, value, operation);
-        let seen = cell.swap::<O>(held, combined);
+        let seen = cell.swap(held, combined, with);
         waiting = seen != held;
         held = seen;
     }

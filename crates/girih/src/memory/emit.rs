@@ -2,7 +2,9 @@
 
 use super::access::{AtomicAccess, Operation, Path, path};
 use super::lower;
-use super::ops::{AtScope, CompareExchangeOp, FenceOp, LoadOp, Number, Order, StoreOp, Update, UpdateOp};
+use super::ops::{
+    AtScope, CompareExchangeOp, FenceOp, LoadOp, Number, Order, StoreOp, Update, UpdateOp,
+};
 use super::order::MemoryOrder;
 use super::scope::MemoryScope;
 use crate::device::Target;
@@ -47,7 +49,7 @@ pub(super) fn checked(scope: &Scope, access: &AtomicAccess) -> Option<Path> {
 }
 
 /// Whether the bits of the element are exchanged by an operation of the device's own.
-pub(super) fn exchanges_bits(scope: &Scope, bits: ElemType) -> bool {
+pub(super) fn exchanges(scope: &Scope, bits: ElemType) -> bool {
     let (target, properties) = device(scope);
     let access = AtomicAccess::new(Operation::Exchange, bits);
     super::access::is_native(target, &properties, &access)

@@ -19,6 +19,7 @@
 
 mod access;
 mod atomic;
+mod cell;
 mod combine;
 mod emit;
 mod lower;
@@ -29,6 +30,7 @@ mod scope;
 pub(crate) use access::path;
 pub use access::{AtomicAccess, Operation};
 pub use atomic::{AtomicExt, AtomicExtExpand, AtomicRef, AtomicRefExpand, fence};
+pub(crate) use cell::{CellExpand, Strength};
 pub use order::{
     AcqRel, Acquire, FenceOrder, KnownOrder, LoadOrder, MemoryOrder, Relaxed, Release, SeqCst,
     StoreOrder, UpdateOrder,

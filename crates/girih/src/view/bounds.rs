@@ -1,6 +1,7 @@
 //! What happens to an index that is out of range.
 
 use crate::handle::comptime_handle;
+use crate::memory::{CellExpand, MemoryOrder, MemoryScope, Operation, Strength};
 use core::marker::PhantomData;
 use cubecl::prelude::*;
 use std::rc::Rc;
@@ -121,7 +122,11 @@ impl ReporterExpand {
         let position = self.first.__expand_add_method(scope, coordinate);
         let record: &NativeExpand<[Atomic<u32>]> = &self.record;
         let cell = record.__expand_index_method(scope, NativeExpand::<usize>::from(0));
-        cell.__expand_fetch_min_method(scope, position);
+        let relaxed = Strength {
+            order: MemoryOrder::Relaxed,
+            scope: MemoryScope::Device,
+        };
+        CellExpand::of(scope, cell).update(scope, position, Operation::Min, relaxed);
     }
 }
 

@@ -50,11 +50,7 @@ fn update_bits<T: Numeric, U: Numeric>(
 }
 
 #[cube]
-fn meet<T: Numeric>(
-    cell: AtomicRef<T, Device>,
-    value: T,
-    #[comptime] operation: Operation,
-) -> T {
+fn meet<T: Numeric>(cell: AtomicRef<T, Device>, value: T, #[comptime] operation: Operation) -> T {
     match comptime!(operation) {
         Operation::Load => cell.load::<Relaxed>(),
         Operation::Store => {
@@ -117,14 +113,22 @@ fn every<T: Number>(
     rt: &Rt,
     operations: &[Operation],
     access: impl Fn(Operation) -> AtomicAccess,
-    launch: impl Fn(&girih_testkit::Buffer<T>, &girih_testkit::Buffer<T>, &girih_testkit::Buffer<T>, Operation),
+    launch: impl Fn(
+        &girih_testkit::Buffer<T>,
+        &girih_testkit::Buffer<T>,
+        &girih_testkit::Buffer<T>,
+        Operation,
+    ),
 ) -> Result<(), String> {
     let device = Able::of(&rt.client);
     let (held, values) = pairs::<T>();
     for &operation in operations {
         let access = access(operation);
         if !device.has_atomic(&access) {
-            let error = device.require_atomic("update", &access).unwrap_err().to_string();
+            let error = device
+                .require_atomic("update", &access)
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(&operation.to_string()), "{error}");
             continue;
         }
@@ -178,7 +182,8 @@ fn bitwise<T: Number + Int>(rt: &Rt) -> Result<(), String> {
 }
 
 fn in_bits<T: Number, U: Number>(rt: &Rt) -> Result<(), String> {
-    let access = |operation| AtomicAccess::new(operation, T::cube_type()).in_bits_of(U::cube_type());
+    let access =
+        |operation| AtomicAccess::new(operation, T::cube_type()).in_bits_of(U::cube_type());
     every::<T>(rt, &UPDATES, access, |cells, values, old, operation| {
         let count = rt.cubes_for(cells.len());
         // SAFETY: the buffers have one length, and each unit has its own element.
@@ -265,7 +270,13 @@ fn compares_by_the_bits(rt: &Rt) -> Result<(), String> {
         return Ok(());
     }
     let want: Vec<u32> = (0..held.len())
-        .map(|at| if held[at] == expected[at] { values[at] } else { held[at] })
+        .map(|at| {
+            if held[at] == expected[at] {
+                values[at]
+            } else {
+                held[at]
+            }
+        })
         .collect();
     check::same(&rt.read(&old).map_err(|error| error.to_string())?, &held)?;
     check::same(&rt.read(&cells).map_err(|error| error.to_string())?, &want)
@@ -312,7 +323,10 @@ fn counts_what_every_unit_adds(rt: &Rt) -> Result<(), String> {
     let sum = 50 * units * (units + 1) / 2;
     let small = sum < 1 << 24;
     assert_eq!(crowded::<u32>(rt, Operation::Add, 7)?, Some(7 + sum as u32));
-    assert_eq!(crowded::<u32>(rt, Operation::Sub, 7)?, Some(7u32.wrapping_sub(sum as u32)));
+    assert_eq!(
+        crowded::<u32>(rt, Operation::Sub, 7)?,
+        Some(7u32.wrapping_sub(sum as u32))
+    );
     if let Some(got) = crowded::<u64>(rt, Operation::Add, u64::MAX)? {
         assert_eq!(got, sum - 1);
     }

@@ -7,14 +7,14 @@ use girih::memory::{
     StoreOrder, UpdateOrder,
 };
 use girih::prelude::*;
-use girih_testkit::{Rt, cases, check::assert_same};
+use girih_testkit::{Rt, cases, check::assert_same, needs};
 
 cases! {
     updates_in_every_order_at_every_scope,
     loads_and_stores_in_every_order_at_every_scope,
     fences_in_every_order_at_every_scope,
     keeps_what_the_table_says,
-    reaches_shared_memory,
+    reaches_shared_memory needs [needs::SHARED_MEMORY],
     stores_weakly,
     works_after_a_refusal,
 }
@@ -60,7 +60,12 @@ fn updates<O: UpdateOrder, S: KnownScope>(rt: &Rt) {
         );
     }
     let relaxed = access::<Relaxed, S>(Operation::Mul);
-    expect(rt, &[access::<O, S>(Operation::Add), relaxed], &old, &[10, 15, 100, 100]);
+    expect(
+        rt,
+        &[access::<O, S>(Operation::Add), relaxed],
+        &old,
+        &[10, 15, 100, 100],
+    );
 }
 
 #[cube(launch_unchecked)]
@@ -86,7 +91,10 @@ fn loads_and_stores<L: LoadOrder, W: StoreOrder, S: KnownScope>(rt: &Rt) {
             old.arg(),
         );
     }
-    let accesses = [access::<L, S>(Operation::Load), access::<W, S>(Operation::Store)];
+    let accesses = [
+        access::<L, S>(Operation::Load),
+        access::<W, S>(Operation::Store),
+    ];
     expect(rt, &accesses, &old, &[10, 77]);
 }
 
@@ -110,7 +118,10 @@ fn fences<O: girih::memory::FenceOrder, S: KnownScope>(rt: &Rt) {
             old.arg(),
         );
     }
-    let accesses = [access::<Relaxed, S>(Operation::Store), access::<O, S>(Operation::Fence)];
+    let accesses = [
+        access::<Relaxed, S>(Operation::Store),
+        access::<O, S>(Operation::Fence),
+    ];
     expect(rt, &accesses, &old, &[3]);
 }
 
@@ -166,7 +177,12 @@ fn keeps_what_the_table_says(rt: &Rt) {
                 target => panic!("no such target in the table: {target:?}"),
             };
             assert_eq!(kept, want, "{name}: {order:?} at {scope:?}");
-            assert_eq!(device.require_atomic("test", &access.ordered(order, scope)).is_ok(), want);
+            assert_eq!(
+                device
+                    .require_atomic("test", &access.ordered(order, scope))
+                    .is_ok(),
+                want
+            );
         }
     }
 }
@@ -194,7 +210,10 @@ fn reaches_shared_memory(rt: &Rt) {
         count_in_shared::launch_unchecked(&rt.client, CubeCount::new_single(), dim, out.arg());
     }
     let units = dim.num_elems();
-    assert_same(&rt.read(&out).expect("shared atomics"), &[units * (units + 1) / 2]);
+    assert_same(
+        &rt.read(&out).expect("shared atomics"),
+        &[units * (units + 1) / 2],
+    );
 }
 
 #[cube(launch_unchecked)]
