@@ -25,11 +25,13 @@
 //! ```
 
 mod compiled;
+mod languages;
 mod properties;
 mod resources;
 mod toolkit;
 
 pub use compiled::Compiled;
+pub use languages::Language;
 pub use properties::{buffer, hopper, settings, target, tensor};
 pub use resources::Resources;
 pub use toolkit::Toolkit;

@@ -80,6 +80,14 @@ impl Toolkit {
         })
     }
 
+    /// Compiles a kernel for Hopper as far as PTX, where that is all that is asked.
+    ///
+    /// # Errors
+    /// [`Error::Compile`] with the stage that refused it and what it said.
+    pub fn compile_to_ptx(&self, kernel: impl CubeKernel) -> Result<String, Error> {
+        self.ptx(&source(kernel)?, HOPPER)
+    }
+
     /// Compiles CUDA C++ to PTX.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! Atomic accesses with orders and scopes: values, refusals, and the instructions that come out.
 
+#[cfg(feature = "offline")]
+pub mod instructions;
 mod model;
 mod operations;
 mod orders;

@@ -189,7 +189,7 @@ fn keeps_what_the_table_says(rt: &Rt) {
 
 /// Units count in shared memory; one of them writes the count.
 #[cube(launch_unchecked)]
-fn count_in_shared(out: &mut [u32]) {
+pub(super) fn count_in_shared(out: &mut [u32]) {
     let counter = Shared::<[Atomic<u32>]>::new_slice(1usize);
     if UNIT_POS == 0 {
         counter[0].at::<Cube>().store::<Relaxed>(0u32);

@@ -1,0 +1,632 @@
+//! What each order, scope, operation and type becomes on each target: no device is needed.
+
+use std::collections::BTreeMap;
+
+use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
+use cubecl::prelude::*;
+use girih::memory::MemoryOrder::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
+use girih::memory::MemoryScope;
+use girih::memory::Operation::{self, Add, And, Exchange, Max, Min, Mul, Or, Sub, Xor};
+use girih::prelude::{AtomicExt, AtomicExtExpand, fence};
+use girih_testkit::{
+    Error, cases,
+    offline::{Language, Toolkit, buffer, hopper, settings, target},
+};
+use half::{bf16, f16};
+
+cases! {
+    in Toolkit;
+    ptx_of_updates_of_integers,
+    ptx_of_updates_of_floats,
+    ptx_of_updates_of_halves,
+    ptx_of_reductions,
+    ptx_of_loads_stores_and_fences,
+    ptx_of_shared_memory,
+    llvm_of_every_order,
+    spirv_of_every_order,
+    hip_of_every_order,
+    metal_of_every_order,
+}
+
+use girih::memory as m;
+
+/// Each order of an update at each scope, numbered.
+macro_rules! for_each_update {
+    ($with:ident! $arguments:tt) => {
+        $with! { $arguments
+            (Relaxed, Unit, 0) (Relaxed, Cube, 1) (Relaxed, Cluster, 2) (Relaxed, Device, 3) (Relaxed, System, 4)
+            (Acquire, Unit, 5) (Acquire, Cube, 6) (Acquire, Cluster, 7) (Acquire, Device, 8) (Acquire, System, 9)
+            (Release, Unit, 10) (Release, Cube, 11) (Release, Cluster, 12) (Release, Device, 13) (Release, System, 14)
+            (AcqRel, Unit, 15) (AcqRel, Cube, 16) (AcqRel, Cluster, 17) (AcqRel, Device, 18) (AcqRel, System, 19)
+            (SeqCst, Unit, 20) (SeqCst, Cube, 21) (SeqCst, Cluster, 22) (SeqCst, Device, 23) (SeqCst, System, 24)
+        }
+    };
+}
+
+const ORDERS: [MemoryOrder; 5] = [Relaxed, Acquire, Release, AcqRel, SeqCst];
+const SCOPES: [MemoryScope; 5] = [
+    MemoryScope::Unit,
+    MemoryScope::Cube,
+    MemoryScope::Cluster,
+    MemoryScope::Device,
+    MemoryScope::System,
+];
+
+/// A kernel with one operation in every order at every scope; the old value is kept, or not.
+macro_rules! update_kernel {
+    (($keep:ident, $drop:ident, $method:ident, $bound:ident) $(($order:ident, $scope:ident, $at:literal))*) => {
+        #[cube(launch_unchecked)]
+        fn $keep<T: $bound>(cells: &[Atomic<T>], out: &mut [T]) {
+            let value = out[100];
+            $(out[$at] = cells[$at].at::<m::$scope>().$method::<m::$order>(value);)*
+        }
+        #[cube(launch_unchecked)]
+        fn $drop<T: $bound>(cells: &[Atomic<T>], out: &mut [T]) {
+            let value = out[100];
+            $(cells[$at].at::<m::$scope>().$method::<m::$order>(value);)*
+            out[0] = value;
+        }
+    };
+}
+for_each_update!(update_kernel!(add, add_alone, fetch_add, Numeric));
+for_each_update!(update_kernel!(sub, sub_alone, fetch_sub, Numeric));
+for_each_update!(update_kernel!(mul, mul_alone, fetch_mul, Numeric));
+for_each_update!(update_kernel!(min, min_alone, fetch_min, Numeric));
+for_each_update!(update_kernel!(max, max_alone, fetch_max, Numeric));
+for_each_update!(update_kernel!(and, and_alone, fetch_and, Int));
+for_each_update!(update_kernel!(or, or_alone, fetch_or, Int));
+for_each_update!(update_kernel!(xor, xor_alone, fetch_xor, Int));
+for_each_update!(update_kernel!(exchange, exchange_alone, exchange, Numeric));
+
+macro_rules! compare_exchange_kernel {
+    (() $(($order:ident, $scope:ident, $at:literal))*) => {
+        #[cube(launch_unchecked)]
+        fn compare_exchange<T: Numeric>(cells: &[Atomic<T>], out: &mut [T]) {
+            let (expected, value) = (out[100], out[101]);
+            $(out[$at] = cells[$at].at::<m::$scope>().compare_exchange::<m::$order>(expected, value);)*
+        }
+    };
+}
+for_each_update!(compare_exchange_kernel!());
+
+/// The PTX of a kernel of one type, with two buffers.
+macro_rules! ptx {
+    ($toolkit:expr, $module:ident::$kernel:ident<$t:ty>) => {
+        $toolkit.compile_to_ptx($module::$kernel::<$t>::new(
+            settings(32),
+            hopper(),
+            target(),
+            buffer(),
+            buffer(),
+        ))?
+    };
+}
+
+fn scope_name(scope: MemoryScope) -> &'static str {
+    match scope {
+        MemoryScope::Unit | MemoryScope::Cube => "cta",
+        MemoryScope::Cluster => "cluster",
+        MemoryScope::Device => "gpu",
+        MemoryScope::System => "sys",
+    }
+}
+
+fn order_name(order: MemoryOrder) -> &'static str {
+    match order {
+        MemoryOrder::Weak => "weak",
+        Relaxed => "relaxed",
+        Acquire => "acquire",
+        Release => "release",
+        AcqRel => "acq_rel",
+        // Behind a fence.
+        SeqCst => "acquire",
+    }
+}
+
+/// That the text holds each of the lines as often as it is listed, and nothing else of the kind.
+fn assert_counts(text: &str, kinds: &[&str], want: impl IntoIterator<Item = String>) {
+    let mut counts = BTreeMap::<String, usize>::new();
+    for line in want {
+        *counts.entry(line).or_default() += 1;
+    }
+    for (line, &count) in &counts {
+        let found = text.matches(line.as_str()).count();
+        assert_eq!(found, count, "`{line}` in\n{text}");
+    }
+    let found: usize = kinds.iter().map(|kind| text.matches(kind).count()).sum();
+    assert_eq!(
+        found,
+        counts.values().sum::<usize>(),
+        "all of {kinds:?} in\n{text}"
+    );
+}
+
+/// What PTX calls an update of numbers of a type.
+fn instruction(operation: Operation, element: ElemType) -> String {
+    let bits = element.size() * 8;
+    let number = match element {
+        ElemType::Float(FloatKind::F16) => "noftz.f16".to_owned(),
+        ElemType::Float(FloatKind::BF16) => "noftz.bf16".to_owned(),
+        ElemType::Float(_) => format!("f{bits}"),
+        ElemType::Int(_) => format!("s{bits}"),
+        _ => format!("u{bits}"),
+    };
+    let unsigned = number.replace('s', "u");
+    match operation {
+        Add | Sub if matches!(element, ElemType::Float(_)) => format!("add.{number}"),
+        Add | Sub => format!("add.{unsigned}"),
+        Min => format!("min.{number}"),
+        Max => format!("max.{number}"),
+        And => format!("and.b{bits}"),
+        Or => format!("or.b{bits}"),
+        Xor => format!("xor.b{bits}"),
+        Exchange => format!("exch.b{bits}"),
+        _ => format!("cas.b{bits}"),
+    }
+}
+
+/// An atomic that gives the old value, in every order at every scope.
+fn atoms(name: &str) -> Vec<String> {
+    let each = ORDERS
+        .iter()
+        .flat_map(|&order| SCOPES.map(|scope| (order, scope)));
+    each.map(|(order, scope)| {
+        let (order, scope) = (order_name(order), scope_name(scope));
+        format!("atom.{order}.{scope}.global.{name} ")
+    })
+    .collect()
+}
+
+/// The same where nobody reads it: orders that do not acquire need not fetch it.
+fn reductions(name: &str) -> Vec<String> {
+    let each = ORDERS
+        .iter()
+        .flat_map(|&order| SCOPES.map(|scope| (order, scope)));
+    each.map(|(order, scope)| {
+        let kind = if matches!(order, Relaxed | Release) {
+            "red"
+        } else {
+            "atom"
+        };
+        let (order, scope) = (order_name(order), scope_name(scope));
+        format!("{kind}.{order}.{scope}.global.{name} ")
+    })
+    .collect()
+}
+
+fn assert_updates(ptx: &str, operation: Operation, element: ElemType) {
+    assert_counts(
+        ptx,
+        &["atom.", "red."],
+        atoms(&instruction(operation, element)),
+    );
+    assert_eq!(ptx.matches("fence.sc.").count(), SCOPES.len(), "{ptx}");
+}
+
+fn ptx_of_updates_of_integers(toolkit: &Toolkit) -> Result<(), Error> {
+    macro_rules! check {
+        ($($t:ty: $element:expr;)*) => {$(
+            assert_updates(&ptx!(toolkit, add::Add<$t>), Add, $element);
+            assert_updates(&ptx!(toolkit, sub::Sub<$t>), Sub, $element);
+            assert_updates(&ptx!(toolkit, mul::Mul<$t>), Mul, $element);
+            assert_updates(&ptx!(toolkit, min::Min<$t>), Min, $element);
+            assert_updates(&ptx!(toolkit, max::Max<$t>), Max, $element);
+            assert_updates(&ptx!(toolkit, and::And<$t>), And, $element);
+            assert_updates(&ptx!(toolkit, or::Or<$t>), Or, $element);
+            assert_updates(&ptx!(toolkit, xor::Xor<$t>), Xor, $element);
+            assert_updates(&ptx!(toolkit, exchange::Exchange<$t>), Exchange, $element);
+            let swaps = ptx!(toolkit, compare_exchange::CompareExchange<$t>);
+            assert_updates(&swaps, Operation::CompareExchange, $element);
+        )*};
+    }
+    check! {
+        u32: ElemType::UInt(UIntKind::U32);
+        i32: ElemType::Int(IntKind::I32);
+        u64: ElemType::UInt(UIntKind::U64);
+        i64: ElemType::Int(IntKind::I64);
+    }
+    Ok(())
+}
+
+fn ptx_of_updates_of_floats(toolkit: &Toolkit) -> Result<(), Error> {
+    macro_rules! check {
+        ($($t:ty: $element:expr;)*) => {$(
+            assert_updates(&ptx!(toolkit, add::Add<$t>), Add, $element);
+            assert_updates(&ptx!(toolkit, sub::Sub<$t>), Sub, $element);
+            assert_updates(&ptx!(toolkit, exchange::Exchange<$t>), Exchange, $element);
+            // By compare-exchange on the bits.
+            assert_updates(&ptx!(toolkit, mul::Mul<$t>), Mul, $element);
+            assert_updates(&ptx!(toolkit, min::Min<$t>), Mul, $element);
+            assert_updates(&ptx!(toolkit, max::Max<$t>), Mul, $element);
+            let swaps = ptx!(toolkit, compare_exchange::CompareExchange<$t>);
+            assert_updates(&swaps, Operation::CompareExchange, $element);
+        )*};
+    }
+    check! {
+        f32: ElemType::Float(FloatKind::F32);
+        f64: ElemType::Float(FloatKind::F64);
+    }
+    Ok(())
+}
+
+fn ptx_of_updates_of_halves(toolkit: &Toolkit) -> Result<(), Error> {
+    macro_rules! check {
+        ($($t:ty: $element:expr;)*) => {$(
+            assert_updates(&ptx!(toolkit, add::Add<$t>), Add, $element);
+            assert_updates(&ptx!(toolkit, sub::Sub<$t>), Sub, $element);
+            assert_updates(&ptx!(toolkit, mul::Mul<$t>), Mul, $element);
+            assert_updates(&ptx!(toolkit, max::Max<$t>), Mul, $element);
+            assert_updates(&ptx!(toolkit, exchange::Exchange<$t>), Mul, $element);
+        )*};
+    }
+    check! {
+        f16: ElemType::Float(FloatKind::F16);
+        bf16: ElemType::Float(FloatKind::BF16);
+    }
+    Ok(())
+}
+
+fn ptx_of_reductions(toolkit: &Toolkit) -> Result<(), Error> {
+    let check = |ptx: String, operation, element| {
+        let want = reductions(&instruction(operation, element));
+        assert_counts(&ptx, &["atom.", "red."], want);
+    };
+    let unsigned = ElemType::UInt(UIntKind::U32);
+    let signed = ElemType::Int(IntKind::I64);
+    let float = ElemType::Float(FloatKind::F32);
+    check(ptx!(toolkit, add_alone::AddAlone<u32>), Add, unsigned);
+    check(ptx!(toolkit, sub_alone::SubAlone<u32>), Sub, unsigned);
+    check(ptx!(toolkit, and_alone::AndAlone<u32>), And, unsigned);
+    check(ptx!(toolkit, or_alone::OrAlone<u32>), Or, unsigned);
+    check(ptx!(toolkit, xor_alone::XorAlone<u32>), Xor, unsigned);
+    check(ptx!(toolkit, min_alone::MinAlone<i64>), Min, signed);
+    check(ptx!(toolkit, max_alone::MaxAlone<i64>), Max, signed);
+    check(ptx!(toolkit, add_alone::AddAlone<f32>), Add, float);
+    // An exchange is never a reduction, and neither is a compare-exchange.
+    let exchanges = ptx!(toolkit, exchange_alone::ExchangeAlone<f32>);
+    assert_updates(&exchanges, Exchange, float);
+    assert_updates(&ptx!(toolkit, mul_alone::MulAlone<f32>), Mul, float);
+    Ok(())
+}
+
+macro_rules! plain_kernel {
+    ($(($scope:ident, $at:literal))*) => {
+        #[cube(launch_unchecked)]
+        fn plain<T: Numeric>(cells: &[Atomic<T>], out: &mut [T]) {
+            let value = out[100];
+            $(
+                out[3usize * $at] = cells[$at].at::<m::$scope>().load::<m::Relaxed>();
+                out[3usize * $at + 1usize] = cells[$at].at::<m::$scope>().load::<m::Acquire>();
+                out[3usize * $at + 2usize] = cells[$at].at::<m::$scope>().load::<m::SeqCst>();
+                cells[$at].at::<m::$scope>().store::<m::Relaxed>(value);
+                cells[$at].at::<m::$scope>().store::<m::Release>(value);
+                cells[$at].at::<m::$scope>().store::<m::SeqCst>(value);
+                fence::<m::Acquire, m::$scope>();
+                fence::<m::Release, m::$scope>();
+                fence::<m::AcqRel, m::$scope>();
+                fence::<m::SeqCst, m::$scope>();
+            )*
+            out[50] = cells[50].load_weak();
+            cells[51].store_weak(value);
+        }
+    };
+}
+plain_kernel!((Unit, 0)(Cube, 1)(Cluster, 2)(Device, 3)(System, 4));
+
+fn ptx_of_loads_stores_and_fences(toolkit: &Toolkit) -> Result<(), Error> {
+    let check = |ptx: String, bits: usize| {
+        let mut want = vec![];
+        for scope in SCOPES.map(scope_name) {
+            for order in ["relaxed", "acquire", "acquire"] {
+                want.push(format!("ld.{order}.{scope}.global.b{bits} "));
+            }
+            for order in ["relaxed", "release", "relaxed"] {
+                want.push(format!("st.{order}.{scope}.global.b{bits} "));
+            }
+            for order in ["acq_rel", "acq_rel", "acq_rel", "sc", "sc", "sc"] {
+                want.push(format!("fence.{order}.{scope};"));
+            }
+        }
+        want.push(format!("ld.weak.global.b{bits} "));
+        want.push(format!("st.weak.global.b{bits} "));
+        let kinds = [
+            "ld.relaxed",
+            "ld.acquire",
+            "ld.weak",
+            "st.relaxed",
+            "st.release",
+            "st.weak",
+            "fence.",
+        ];
+        assert_counts(&ptx, &kinds, want);
+    };
+    check(ptx!(toolkit, plain::Plain<u32>), 32);
+    check(ptx!(toolkit, plain::Plain<i64>), 64);
+    check(ptx!(toolkit, plain::Plain<f32>), 32);
+    check(ptx!(toolkit, plain::Plain<f64>), 64);
+    check(ptx!(toolkit, plain::Plain<f16>), 16);
+    check(ptx!(toolkit, plain::Plain<bf16>), 16);
+    Ok(())
+}
+
+fn ptx_of_shared_memory(toolkit: &Toolkit) -> Result<(), Error> {
+    let kernel = super::orders::count_in_shared::CountInShared::new(
+        settings(256),
+        hopper(),
+        target(),
+        buffer(),
+    );
+    let compiled = toolkit.compile(kernel)?;
+    compiled.assert_ptx("st.relaxed.cta.shared.b32");
+    compiled.assert_ptx("red.relaxed.cta.shared.add.u32");
+    compiled.assert_ptx("ld.relaxed.cta.shared.b32");
+    compiled.assert_no_local_memory();
+    Ok(())
+}
+
+/// A kernel with every operation in one order at one scope.
+#[cube(launch_unchecked)]
+fn all<U: m::UpdateOrder, L: m::LoadOrder, W: m::StoreOrder, F: m::FenceOrder, S: m::KnownScope>(
+    cells: &[Atomic<u32>],
+    out: &mut [u32],
+) {
+    let value = out[100];
+    out[0] = cells[0].at::<S>().load::<L>();
+    cells[1].at::<S>().store::<W>(value);
+    out[2] = cells[2].at::<S>().fetch_add::<U>(value);
+    out[3] = cells[3].at::<S>().fetch_sub::<U>(value);
+    out[4] = cells[4].at::<S>().fetch_min::<U>(value);
+    out[5] = cells[5].at::<S>().fetch_max::<U>(value);
+    out[6] = cells[6].at::<S>().fetch_and::<U>(value);
+    out[7] = cells[7].at::<S>().fetch_or::<U>(value);
+    out[8] = cells[8].at::<S>().fetch_xor::<U>(value);
+    out[9] = cells[9].at::<S>().exchange::<U>(value);
+    out[10] = cells[10].at::<S>().compare_exchange::<U>(value, out[101]);
+    fence::<F, S>();
+}
+
+/// [`all`] with its orders and scope, in a language.
+fn written<
+    U: m::UpdateOrder,
+    L: m::LoadOrder,
+    W: m::StoreOrder,
+    F: m::FenceOrder,
+    S: m::KnownScope,
+>(
+    language: Language,
+) -> Result<String, Error> {
+    language.write(all::All::<U, L, W, F, S>::new(
+        settings(32),
+        language.properties(),
+        target(),
+        buffer(),
+        buffer(),
+    ))
+}
+
+/// That the text has each of the parts, on one line each.
+fn assert_lines(text: &str, lines: &[&[&str]]) {
+    for parts in lines {
+        let found = text
+            .lines()
+            .any(|line| parts.iter().all(|part| line.contains(part)));
+        assert!(found, "no line with {parts:?} in\n{text}");
+    }
+}
+
+/// Orders of updates, loads, stores and fences.
+type Orders = [MemoryOrder; 4];
+
+/// Writes [`all`] in each combination of orders at one scope, and hands each text to a check.
+macro_rules! in_every_order {
+    ($language:expr, $scope:ident, $check:expr) => {
+        $check(
+            &written::<m::Relaxed, m::Relaxed, m::Relaxed, m::AcqRel, m::$scope>($language)?,
+            [Relaxed, Relaxed, Relaxed, AcqRel],
+        );
+        $check(
+            &written::<m::Acquire, m::Acquire, m::Relaxed, m::Acquire, m::$scope>($language)?,
+            [Acquire, Acquire, Relaxed, Acquire],
+        );
+        $check(
+            &written::<m::Release, m::Relaxed, m::Release, m::Release, m::$scope>($language)?,
+            [Release, Relaxed, Release, Release],
+        );
+        $check(
+            &written::<m::AcqRel, m::Acquire, m::Release, m::AcqRel, m::$scope>($language)?,
+            [AcqRel, Acquire, Release, AcqRel],
+        );
+    };
+}
+
+fn check_llvm(text: &str, [update, load, store, fence]: Orders) {
+    let name = |order| match order {
+        Relaxed => "Monotonic",
+        Acquire => "Acquire",
+        Release => "Release",
+        AcqRel => "AcqRel",
+        SeqCst => "SeqCst",
+        order => panic!("{order:?} is not in the list"),
+    };
+    for kind in ["Add", "Sub", "UMin", "UMax", "And", "Or", "Xor", "Xchg"] {
+        assert_lines(text, &[&["llvm.atomicrmw", kind, name(update)]]);
+    }
+    assert_lines(
+        text,
+        &[
+            &["llvm.atomic_load", name(load)],
+            &["llvm.atomic_store", name(store)],
+            &["llvm.cmpxchg", name(update)],
+            &["llvm.fence", name(fence)],
+        ],
+    );
+}
+
+fn llvm_of_every_order(_: &Toolkit) -> Result<(), Error> {
+    in_every_order!(Language::Llvm, Unit, check_llvm);
+    in_every_order!(Language::Llvm, Cube, check_llvm);
+    in_every_order!(Language::Llvm, Device, check_llvm);
+    in_every_order!(Language::Llvm, System, check_llvm);
+    let all = written::<m::SeqCst, m::SeqCst, m::SeqCst, m::SeqCst, m::Device>(Language::Llvm)?;
+    check_llvm(&all, [SeqCst; 4]);
+    Ok(())
+}
+
+/// The integer constants of a disassembled module, by name.
+fn constants(text: &str) -> BTreeMap<&str, u32> {
+    let lines = text.lines().filter_map(|line| {
+        let (name, rest) = line.split_once(" = OpConstant ")?;
+        let value = rest.split_whitespace().nth(1)?.parse().ok()?;
+        Some((name.trim(), value))
+    });
+    lines.collect()
+}
+
+/// SPIR-V's semantics of an order over buffers and shared memory, as its specification numbers them.
+fn spirv_semantics(order: MemoryOrder) -> u32 {
+    const BUFFERS_AND_SHARED: u32 = 0x40 | 0x100;
+    const MAKE_AVAILABLE: u32 = 0x2000;
+    const MAKE_VISIBLE: u32 = 0x4000;
+    match order {
+        Acquire => 0x2 | BUFFERS_AND_SHARED | MAKE_VISIBLE,
+        Release => 0x4 | BUFFERS_AND_SHARED | MAKE_AVAILABLE,
+        AcqRel => 0x8 | BUFFERS_AND_SHARED | MAKE_AVAILABLE | MAKE_VISIBLE,
+        _ => 0,
+    }
+}
+
+/// That each instruction of that name has the scope and semantics among its operands, in this order.
+fn assert_spirv(text: &str, name: &str, scope: u32, semantics: &[u32]) {
+    let constants = constants(text);
+    let mut lines = text
+        .lines()
+        .filter(|line| line.split_whitespace().any(|word| word == name))
+        .peekable();
+    assert!(lines.peek().is_some(), "no {name} in\n{text}");
+    for line in lines {
+        let operands = line
+            .split(name)
+            .nth(1)
+            .unwrap_or_default()
+            .split_whitespace();
+        let values: Vec<u32> = operands
+            .filter_map(|word| constants.get(word).copied())
+            .collect();
+        let want: Vec<u32> = [scope].iter().chain(semantics).copied().collect();
+        assert!(
+            values.starts_with(&want),
+            "{line}: {values:?}, not {want:?}"
+        );
+    }
+}
+
+const SPIRV_UPDATES: [&str; 8] = [
+    "OpAtomicIAdd",
+    "OpAtomicISub",
+    "OpAtomicUMin",
+    "OpAtomicUMax",
+    "OpAtomicAnd",
+    "OpAtomicOr",
+    "OpAtomicXor",
+    "OpAtomicExchange",
+];
+
+fn check_spirv(text: &str, scope: u32, [update, load, store, fence]: Orders) {
+    for name in SPIRV_UPDATES {
+        assert_spirv(text, name, scope, &[spirv_semantics(update)]);
+    }
+    assert_spirv(text, "OpAtomicLoad", scope, &[spirv_semantics(load)]);
+    assert_spirv(text, "OpAtomicStore", scope, &[spirv_semantics(store)]);
+    assert_spirv(text, "OpMemoryBarrier", scope, &[spirv_semantics(fence)]);
+    let failure = match update {
+        Release => Relaxed,
+        AcqRel => Acquire,
+        order => order,
+    };
+    let semantics = [spirv_semantics(update), spirv_semantics(failure)];
+    assert_spirv(text, "OpAtomicCompareExchange", scope, &semantics);
+}
+
+fn spirv_of_every_order(_: &Toolkit) -> Result<(), Error> {
+    // SPIR-V's numbers of its scopes.
+    let (device, workgroup, invocation) = (1, 2, 4);
+    let at = |scope| move |text: &str, orders: Orders| check_spirv(text, scope, orders);
+    in_every_order!(Language::Spirv, Unit, at(invocation));
+    in_every_order!(Language::Spirv, Cube, at(workgroup));
+    in_every_order!(Language::Spirv, Cluster, at(device));
+    in_every_order!(Language::Spirv, Device, at(device));
+    Ok(())
+}
+
+fn check_hip(text: &str, scope: &str, fence_scope: &str, [update, load, store, fence]: Orders) {
+    let name = |order| match order {
+        Relaxed => "__ATOMIC_RELAXED",
+        Acquire => "__ATOMIC_ACQUIRE",
+        Release => "__ATOMIC_RELEASE",
+        AcqRel => "__ATOMIC_ACQ_REL",
+        order => panic!("{order:?} is not in the list"),
+    };
+    let functions = ["add", "sub", "min", "max", "and", "or", "xor"];
+    for function in functions.map(|function| format!("__hip_atomic_fetch_{function}(")) {
+        assert_lines(text, &[&[&function, name(update), scope]]);
+    }
+    assert_lines(
+        text,
+        &[
+            &["__hip_atomic_exchange(", name(update), scope],
+            &["__hip_atomic_compare_exchange_strong(", name(update), scope],
+            &["__hip_atomic_load(", name(load), scope],
+            &["__hip_atomic_store(", name(store), scope],
+            &["__builtin_amdgcn_fence(", name(fence), fence_scope],
+        ],
+    );
+}
+
+fn hip_of_every_order(_: &Toolkit) -> Result<(), Error> {
+    let at = |scope, fence| move |text: &str, orders: Orders| check_hip(text, scope, fence, orders);
+    let (cube, device) = ("__HIP_MEMORY_SCOPE_WORKGROUP", "__HIP_MEMORY_SCOPE_AGENT");
+    in_every_order!(Language::Hip, Cube, at(cube, "\"workgroup\""));
+    in_every_order!(Language::Hip, Cluster, at(device, "\"agent\""));
+    in_every_order!(Language::Hip, Device, at(device, "\"agent\""));
+    in_every_order!(
+        Language::Hip,
+        System,
+        at("__HIP_MEMORY_SCOPE_SYSTEM", "\"\"")
+    );
+    Ok(())
+}
+
+/// That each access has the fences of its order on the lines around it, and no others.
+fn check_metal(text: &str, scope: &str, [update, load, store, _]: Orders) {
+    let lines: Vec<&str> = text.lines().collect();
+    let fence = |at: Option<usize>, order: &str| {
+        let line = at.and_then(|at| lines.get(at)).unwrap_or(&"");
+        line.contains("atomic_thread_fence(") && line.contains(order) && line.contains(scope)
+    };
+    let mut accesses = 0;
+    for (at, line) in lines.iter().enumerate() {
+        let order = match line {
+            line if line.contains("atomic_load_explicit(") => load,
+            line if line.contains("atomic_store_explicit(") => store,
+            line if line.contains("_explicit(") => update,
+            _ => continue,
+        };
+        accesses += 1;
+        assert!(line.contains("memory_order_relaxed"), "{line}");
+        let releases = fence(at.checked_sub(1), "memory_order_release");
+        let acquires = fence(Some(at + 1), "memory_order_acquire");
+        assert_eq!(
+            (releases, acquires),
+            (order.releases(), order.acquires()),
+            "{line}"
+        );
+    }
+    assert_eq!(accesses, 11, "{text}");
+}
+
+fn metal_of_every_order(_: &Toolkit) -> Result<(), Error> {
+    let at = |scope| move |text: &str, orders: Orders| check_metal(text, scope, orders);
+    in_every_order!(Language::Metal, Cube, at("thread_scope_threadgroup"));
+    in_every_order!(Language::Metal, Device, at("thread_scope_device"));
+    Ok(())
+}
