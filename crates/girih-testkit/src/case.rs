@@ -189,12 +189,6 @@ pub mod needs {
         met: |rt| Device::of(&rt.client).adds_atomically(f32::cube_type(), 1),
     };
 
-    /// Shared memory that works.
-    pub const SHARED_MEMORY: Need = Need {
-        what: "working shared memory",
-        met: |rt| Device::of(&rt.client).has_shared_memory(),
-    };
-
     /// Planes of more than one unit.
     pub const PLANES: Need = Need {
         what: "planes of more than one unit",

@@ -107,15 +107,6 @@ impl Device {
         usage.contains(TypeUsage::Buffer) && !broken
     }
 
-    /// Whether kernels can use shared memory.
-    pub fn has_shared_memory(&self) -> bool {
-        // Without VK_KHR_workgroup_memory_explicit_layout, CubeCL's SPIR-V declares shared memory with the types of the
-        // variable and of its address exchanged; Mesa's lavapipe, which lacks that extension, crashes on it.
-        let broken = self.target == Target::Vulkan
-            && self.client.properties().identity.name.contains("llvmpipe");
-        !broken
-    }
-
     /// Whether the device keeps an atomic access: its operation on its elements, with its order at its scope.
     pub fn has_atomic(&self, access: &AtomicAccess) -> bool {
         let ElemType::Float(FloatKind::BF16) = access.element else {

@@ -3,7 +3,7 @@
 pub use crate::coop::{Group, this_cube, this_plane, this_unit};
 pub use crate::memory::{
     AcqRel, Acquire, AtomicExt, AtomicExtExpand, AtomicRef, Cluster, Cube, Device, Relaxed,
-    Release, SeqCst, System, Unit, fence,
+    Release, SeqCst, System, Unit, fence, shared,
 };
 pub use crate::shape;
 pub use crate::tile::{Tile, TileShape};

@@ -26,6 +26,7 @@ mod lower;
 mod ops;
 mod order;
 mod scope;
+mod shared_memory;
 
 pub(crate) use access::path;
 pub use access::{AtomicAccess, Operation};
@@ -36,3 +37,4 @@ pub use order::{
     StoreOrder, UpdateOrder,
 };
 pub use scope::{Cluster, Cube, Device, KnownScope, MemoryScope, System, Unit};
+pub use shared_memory::shared;

@@ -7,14 +7,14 @@ use girih::memory::{
     StoreOrder, UpdateOrder,
 };
 use girih::prelude::*;
-use girih_testkit::{Rt, cases, check::assert_same, needs};
+use girih_testkit::{Rt, cases, check::assert_same};
 
 cases! {
     updates_in_every_order_at_every_scope,
     loads_and_stores_in_every_order_at_every_scope,
     fences_in_every_order_at_every_scope,
     keeps_what_the_table_says,
-    reaches_shared_memory needs [needs::SHARED_MEMORY],
+    reaches_shared_memory,
     stores_weakly,
     works_after_a_refusal,
 }
@@ -190,7 +190,7 @@ fn keeps_what_the_table_says(rt: &Rt) {
 /// Units count in shared memory; one of them writes the count.
 #[cube(launch_unchecked)]
 pub(super) fn count_in_shared(out: &mut [u32]) {
-    let counter = Shared::<[Atomic<u32>]>::new_slice(1usize);
+    let counter = shared::<Atomic<u32>>(1usize);
     if UNIT_POS == 0 {
         counter[0].at::<Cube>().store::<Relaxed>(0u32);
     }

@@ -12,3 +12,5 @@ mod hip;
 mod metal;
 #[cfg(feature = "vulkan")]
 mod vulkan;
+#[cfg(feature = "vulkan")]
+pub(super) mod vulkan_shared_memory;
