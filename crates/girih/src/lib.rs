@@ -27,6 +27,7 @@
 pub mod coop;
 pub mod device;
 mod error;
+pub mod layout;
 pub mod prelude;
 pub mod tile;
 pub mod view;
@@ -34,5 +35,4 @@ pub mod view;
 mod handle;
 
 pub use error::{Error, Result};
-pub use girih_layout as layout;
 pub use view::{Bounds, Checked};

@@ -1,6 +1,7 @@
 //! What a kernel author imports, beside `cubecl::prelude::*`.
 
 pub use crate::coop::{Group, this_cube, this_plane, this_unit};
+pub use crate::layout::{KernelLayout, KernelTuple};
 pub use crate::shape;
 pub use crate::tile::{Tile, TileShape};
 pub use crate::view::{

@@ -5,8 +5,11 @@ use girih_testkit::case::Case;
 #[cfg(feature = "burn")]
 pub mod burn;
 pub mod kernels;
+pub mod layouts;
 #[cfg(feature = "offline")]
 pub mod offline;
+#[cfg(feature = "offline")]
+pub mod offline_layouts;
 pub mod smoke;
 pub mod vectors;
 pub mod views;
@@ -17,6 +20,7 @@ pub fn device_cases() -> Vec<Case> {
         smoke::cases(),
         vectors::cases(),
         views::cases(),
+        layouts::cases(),
         kernels::cases(),
         #[cfg(feature = "burn")]
         burn::cases(),
@@ -27,5 +31,5 @@ pub fn device_cases() -> Vec<Case> {
 /// Every case that compiles kernels for an NVIDIA GPU without one.
 #[cfg(feature = "offline")]
 pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
-    [offline::cases()].concat()
+    [offline::cases(), offline_layouts::cases()].concat()
 }
