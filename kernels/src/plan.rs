@@ -312,3 +312,42 @@ pub(crate) fn rows_of_tile<R: Size>() -> u32 {
     let rows = R::value();
     comptime!(rows as u32).runtime()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Elements of the first tensor that move at once, from element `start` on.
+    fn vector(extents: [usize; 5], strides: [usize; 5], indexed: usize, start: u64) -> u64 {
+        let walk = Walk {
+            extents,
+            strides: [strides; 2],
+            indexed: [indexed, extents[2]],
+        };
+        walk.vector(0, start).expect("a layout")
+    }
+
+    #[test]
+    fn a_row_moves_in_its_largest_common_part() {
+        assert_eq!(vector([1, 1, 6, 1, 12], [0, 0, 12, 0, 1], 6, 0), 12);
+        // Rows further apart, a start within a row, and rows with a step between elements.
+        assert_eq!(vector([1, 1, 6, 1, 12], [0, 0, 20, 0, 1], 6, 0), 4);
+        assert_eq!(vector([1, 1, 6, 1, 12], [0, 0, 12, 0, 1], 6, 6), 6);
+        assert_eq!(vector([1, 1, 6, 1, 12], [0, 0, 24, 0, 2], 6, 0), 1);
+    }
+
+    #[test]
+    fn every_axis_keeps_rows_aligned() {
+        assert_eq!(vector([2, 3, 6, 5, 16], [8, 48, 240, 16, 1], 6, 0), 8);
+        assert_eq!(vector([2, 3, 6, 5, 16], [2, 48, 240, 16, 1], 6, 0), 2);
+        // An axis of one element has no step.
+        assert_eq!(vector([1, 3, 6, 5, 16], [2, 48, 240, 16, 1], 6, 0), 16);
+    }
+
+    #[test]
+    fn the_indexed_axis_is_as_long_as_the_tensor() {
+        // One index, but rows of 5 elements to choose from.
+        assert_eq!(vector([1, 1, 1, 1, 4], [0, 0, 5, 0, 1], 9, 0), 1);
+        assert_eq!(vector([1, 1, 1, 1, 4], [0, 0, 5, 0, 1], 1, 0), 4);
+    }
+}

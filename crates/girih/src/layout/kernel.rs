@@ -107,8 +107,8 @@ impl KernelLayout {
     pub fn offset(&self, coordinate: impl Coordinate) -> usize {
         cubecl::unexpanded!()
     }
-    /// Whether every integer of the coordinate is below the size of what it goes through. What is past the last static
-    /// extent costs a comparison, what is known costs nothing.
+    /// Whether every integer of the coordinate is below the size of what it goes through. What is known while the kernel
+    /// is expanded costs no comparison.
     #[allow(unused_variables)]
     pub fn is_in_bounds(&self, coordinate: impl Coordinate) -> bool {
         cubecl::unexpanded!()

@@ -26,3 +26,8 @@ pub use launch::KernelLayoutCompilationArg;
 pub(crate) use number::Number;
 pub use tuple::{Coordinate, KernelTuple, KernelTupleExpand};
 pub(crate) use walk::digits;
+
+/// The book's chapter, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/src/layouts.md")]
+struct Book;
