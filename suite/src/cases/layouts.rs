@@ -10,7 +10,8 @@ use cubecl::std::tensor::{
     layout::{Coords2d, Coords3d},
 };
 use girih::layout::{
-    ComposedLayout, IntTuple, KernelLayout, Layout, Swizzle, ThreadValueLayout, consts::*, idx2crd,
+    ComposedLayout, IdentityLayout, IntTuple, KernelIdentity, KernelLayout, Layout, Swizzle,
+    ThreadValueLayout, consts::*, idx2crd,
 };
 use girih_testkit::{Buffer, Error, Rt, case::Need, cases, check::assert_same};
 
@@ -24,6 +25,7 @@ cases! {
     offsets_go_beyond_32_bits needs [ADDRESSES_64],
     swizzles_and_starts_move_offsets,
     tiles_and_units_are_slices,
+    identities_know_what_is_inside,
     views_go_through_layouts,
     empty_layouts_have_no_coordinate,
     refuses_a_coordinate_of_another_profile,
@@ -370,6 +372,57 @@ fn tiles_and_units_are_slices(rt: &Rt) -> Result<(), Error> {
     // SAFETY: the one unit writes 8 times 12 + 12 elements, as many as `out` has.
     unsafe {
         slices::launch_unchecked(&rt.client, count, dim, tiles.into(), parts, out.arg());
+    }
+    assert_same(&rt.read(&out)?, &want);
+    Ok(())
+}
+
+/// Row, column and whether it is inside for each element of each tile, of which there are two rows.
+#[cube(launch_unchecked)]
+fn places(whole: KernelIdentity, out: &mut [u32], #[comptime] fixed: IdentityLayout) {
+    let fixed = KernelIdentity::fixed(fixed);
+    let tile = ABSOLUTE_POS / 16;
+    let at = (tile % 2, tile / 2);
+    let i = ABSOLUTE_POS as u32 % 16u32;
+    let (dynamic, fixed) = (whole.slice(1, at), fixed.slice(1, at));
+    if tile < 6 {
+        let first = 5 * ABSOLUTE_POS;
+        out[first] = dynamic.coordinate(i).get(0).value() as u32;
+        out[first + 1] = dynamic.coordinate(i).get(1).value() as u32;
+        out[first + 2] = u32::cast_from(dynamic.is_in_bounds(i));
+        out[first + 3] = fixed.coordinate((i % 4, i / 4)).size() as u32;
+        out[first + 4] = u32::cast_from(fixed.is_in_bounds((i % 4, i / 4)));
+    }
+}
+
+fn identities_know_what_is_inside(rt: &Rt) -> Result<(), Error> {
+    let whole = IdentityLayout::new((6, 10)).expect("a shape");
+    let divided = whole.zipped_divide((4, 4)).expect("tiles");
+    let fixed = IdentityLayout::new((_6, _10)).and_then(|whole| whole.zipped_divide((_4, _4)));
+    let mut want = vec![];
+    for tile in 0..6u64 {
+        let tile = whole
+            .local_tile((4, 4), (tile % 2, tile / 2))
+            .expect("a tile");
+        for i in 0..16 {
+            let at = tile.index(i).expect("an element");
+            let inside = tile.in_bounds(i).expect("an element");
+            let place: Vec<u32> = at.leaves().map(|along| along.value() as u32).collect();
+            let (row, column) = (place[0], place[1]);
+            want.extend([row, column, inside.into(), row * column, inside.into()]);
+        }
+    }
+    let out = rt.poisoned::<u32>(want.len());
+    // SAFETY: each unit of the six tiles' 16 elements writes its own five elements.
+    unsafe {
+        places::launch_unchecked(
+            &rt.client,
+            rt.cubes_for(6 * 16),
+            rt.cube_dim(),
+            divided,
+            out.arg(),
+            fixed.expect("tiles"),
+        );
     }
     assert_same(&rt.read(&out)?, &want);
     Ok(())

@@ -226,11 +226,17 @@ impl KernelLayoutExpand {
         let coord = coord.0.read(scope);
         assert!(
             coord.fits(&self.shape),
-            "girih: KernelLayout::{call}: coordinate {coord} into shape {}; at each level one integer, or as many as the \
+            "girih: {call}: coordinate {coord} into shape {}; at each level one integer, or as many as the \
              shape has modes there",
             self.shape
         );
         coord
+    }
+
+    /// The offset of a coordinate that `call` was given.
+    pub(super) fn at(&self, call: &str, scope: &Scope, coord: KernelTupleExpand) -> Number {
+        let coord = self.checked(call, scope, coord);
+        self.index(scope, &coord)
     }
 
     /// Expansion of [`KernelLayout::offset`].
@@ -239,8 +245,8 @@ impl KernelLayoutExpand {
         scope: &Scope,
         coordinate: KernelTupleExpand,
     ) -> NativeExpand<usize> {
-        let coord = self.checked("offset", scope, coordinate);
-        self.index(scope, &coord).wide(scope)
+        self.at("KernelLayout::offset", scope, coordinate)
+            .wide(scope)
     }
     /// Expansion of [`KernelLayout::is_in_bounds`].
     pub fn __expand_is_in_bounds_method(
@@ -248,7 +254,7 @@ impl KernelLayoutExpand {
         scope: &Scope,
         coordinate: KernelTupleExpand,
     ) -> NativeExpand<bool> {
-        let coord = self.checked("is_in_bounds", scope, coordinate);
+        let coord = self.checked("KernelLayout::is_in_bounds", scope, coordinate);
         walk::is_in_bounds(scope, &coord, &self.shape)
     }
     /// Expansion of [`KernelLayout::coordinate`].
@@ -257,7 +263,7 @@ impl KernelLayoutExpand {
         scope: &Scope,
         coordinate: KernelTupleExpand,
     ) -> KernelTupleExpand {
-        let coord = self.checked("coordinate", scope, coordinate);
+        let coord = self.checked("KernelLayout::coordinate", scope, coordinate);
         KernelTupleExpand(walk::nested(scope, &coord, &self.shape))
     }
     /// Expansion of [`KernelLayout::size`].
@@ -298,7 +304,7 @@ impl KernelLayoutExpand {
             stride: self.stride.mode("KernelLayout::slice", index).clone(),
             ..self.clone()
         };
-        let coord = fixed.checked("slice", scope, coordinate);
+        let coord = fixed.checked("KernelLayout::slice", scope, coordinate);
         let moved = walk::offset(scope, &coord, &fixed.shape, &fixed.stride);
         Self {
             swizzle: self.swizzle,

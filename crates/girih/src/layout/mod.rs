@@ -6,6 +6,7 @@
 //! | host | kernel |
 //! |---|---|
 //! | [`Layout`], [`ComposedLayout`] | [`KernelLayout`] |
+//! | [`IdentityLayout`] | [`KernelIdentity`] |
 //! | [`IntTuple`] | [`KernelTuple`] |
 //! | [`Layout::index_extended`] | [`KernelLayout::offset`] |
 //! | [`idx2crd`], [`crd2crd`] | [`KernelLayout::coordinate`] |
@@ -13,6 +14,7 @@
 //! | [`ThreadValueLayout::partition`] | [`KernelLayout::slice`] of what it gives |
 
 mod adapter;
+mod identity;
 mod kernel;
 mod launch;
 mod number;
@@ -21,6 +23,7 @@ mod walk;
 
 pub use adapter::{ModeCoordinates, PerMode, PerModeExpand};
 pub use girih_layout::*;
+pub use identity::{KernelIdentity, KernelIdentityCompilationArg, KernelIdentityExpand};
 pub use kernel::{KernelLayout, KernelLayoutExpand};
 pub use launch::KernelLayoutCompilationArg;
 pub(crate) use number::Number;

@@ -42,7 +42,7 @@ pub(super) fn nested(scope: &Scope, coord: &Tree, shape: &Tree) -> Tree {
 }
 
 /// `shape` with its leaves replaced in order.
-fn fill(shape: &Tree, leaves: &mut impl Iterator<Item = Number>) -> Tree {
+pub(super) fn fill(shape: &Tree, leaves: &mut impl Iterator<Item = Number>) -> Tree {
     match shape {
         Tree::Leaf(extent) => Tree::Leaf(leaves.next().unwrap_or(*extent)),
         Tree::Tuple(modes) => Tree::Tuple(modes.iter().map(|mode| fill(mode, leaves)).collect()),
@@ -67,16 +67,26 @@ pub(super) fn is_in_bounds(scope: &Scope, coord: &Tree, shape: &Tree) -> NativeE
         Tree::Leaf(linear) => return linear.is_below(scope, shape.size(scope)),
         Tree::Tuple(coords) => coords,
     };
-    let mut all = NativeExpand::<bool>::from(true);
-    for (coord, mode) in coords.iter().zip(shape.modes()) {
-        let inside = is_in_bounds(scope, coord, mode);
-        all = match (all.constant(), inside.constant()) {
-            (Some(known), _) if known.as_bool() => inside,
-            (_, Some(known)) if known.as_bool() => all,
-            _ => all.__expand_and_method(scope, inside),
-        };
-    }
-    all
+    let parts = coords.iter().zip(shape.modes());
+    all(
+        scope,
+        parts.map(|(coord, mode)| is_in_bounds(scope, coord, mode)),
+    )
+}
+
+/// Whether all conditions hold; what is known is not computed.
+pub(super) fn all(
+    scope: &Scope,
+    conditions: impl Iterator<Item = NativeExpand<bool>>,
+) -> NativeExpand<bool> {
+    let holds = |condition: &NativeExpand<bool>| {
+        condition
+            .constant()
+            .is_some_and(|constant| constant.as_bool())
+    };
+    let open = conditions.filter(|condition| !holds(condition));
+    open.reduce(|a, b| a.__expand_and_method(scope, b))
+        .unwrap_or_else(|| true.into())
 }
 
 /// Where a swizzle moves an offset.
