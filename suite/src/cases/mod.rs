@@ -21,6 +21,8 @@ pub fn device_cases() -> Vec<Case> {
         vectors::cases(),
         views::cases(),
         layouts::cases(),
+        layouts::parts::cases(),
+        layouts::refusals::cases(),
         kernels::cases(),
         #[cfg(feature = "burn")]
         burn::cases(),
