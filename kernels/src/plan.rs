@@ -5,6 +5,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
+use girih::layout::{ComposedLayout, IntTuple, Layout, LayoutError, Swizzle, ThreadValueLayout};
 
 /// The axes that two tensors share around the indexed one, as two outer and two inner axes at most, and the axis itself.
 #[derive(Debug)]
@@ -13,6 +14,8 @@ pub(crate) struct Walk {
     pub extents: [usize; 5],
     /// Strides of both tensors along those axes, in elements.
     pub strides: [[usize; 5]; 2],
+    /// Extents of both tensors along the indexed axis.
+    indexed: [usize; 2],
 }
 
 impl Walk {
@@ -20,7 +23,7 @@ impl Walk {
     /// than a kernel has. The extent of the indexed axis is the second tensor's.
     pub(crate) fn new(first: &TensorHandle, second: &TensorHandle, axis: usize) -> Option<Self> {
         let (shape, b) = crate::check::dims(second);
-        let (_, a) = crate::check::dims(first);
+        let (first, a) = crate::check::dims(first);
         let outer = fold(&shape[..axis], [&a[..axis], &b[..axis]]);
         let inner = fold(&shape[axis + 1..], [&a[axis + 1..], &b[axis + 1..]]);
         if outer.len() > 2 || inner.len() > 2 {
@@ -49,6 +52,8 @@ impl Walk {
         Some(Self {
             extents: each(&|axis| axis.extent),
             strides: [each(&|axis| axis.strides[0]), each(&|axis| axis.strides[1])],
+            // What has no elements is never read: it may as well have one.
+            indexed: [first[axis].max(1), shape[axis]],
         })
     }
 
@@ -57,32 +62,48 @@ impl Walk {
         self.extents[0] == 1 && self.extents[3] == 1
     }
 
-    /// The widest of the `widths` in which both tensors can be moved along the last axis.
+    /// The widest of the `widths` in which both tensors can be moved along the last axis, from where their handles
+    /// start; elements have `size` bytes.
     pub(crate) fn width(&self, widths: &[usize], handles: [&Handle; 2], size: usize) -> usize {
-        let suits = |width: usize| {
-            let apart = |strides: &[usize; 5]| {
-                strides[..4]
-                    .iter()
-                    .all(|stride| stride.is_multiple_of(width))
-            };
-            let aligned = |handle: &Handle| {
-                handle
-                    .offset_start
-                    .unwrap_or(0)
-                    .is_multiple_of((width * size) as u64)
-            };
-            self.extents[4].is_multiple_of(width)
-                && self
-                    .strides
-                    .iter()
-                    .all(|strides| strides[4] == 1 && apart(strides))
-                && handles.iter().all(|handle| aligned(handle))
-        };
+        let starts = handles.map(|handle| start(handle, size));
+        let common = [0, 1].map(|tensor| self.vector(tensor, starts[tensor]).unwrap_or(1));
         widths
             .iter()
             .copied()
-            .find(|&width| suits(width))
+            .find(|&width| {
+                common
+                    .iter()
+                    .all(|vector| vector.is_multiple_of(width as u64))
+            })
             .unwrap_or(1)
+    }
+
+    /// How many elements of a tensor that starts at element `start` can be moved at once: those that each row, spread
+    /// over the values of one unit, has together.
+    fn vector(&self, tensor: usize, start: u64) -> std::result::Result<u64, LayoutError> {
+        // The last axis first, so that the linear coordinate runs along the rows.
+        let mut extents = self.extents;
+        extents[2] = self.indexed[tensor];
+        let integers = |values: [usize; 5]| {
+            let reversed = values.into_iter().rev();
+            IntTuple::tuple(reversed.map(|value| IntTuple::from(value as u64)))
+        };
+        let shape = integers(extents);
+        let memory = Layout::new(&shape, integers(self.strides[tensor]))?;
+        let memory = ComposedLayout::new(Swizzle::IDENTITY, start, memory)?;
+        let row = extents[4] as u64;
+        let rows = extents[..4].iter().product::<usize>() as u64;
+        let spread = ThreadValueLayout::new(shape, Layout::new((rows, row), (row, 1))?)?;
+        spread.vector_width(memory)
+    }
+}
+
+/// The element that the handle starts at; one that no vector starts at where it starts within an element.
+fn start(handle: &Handle, size: usize) -> u64 {
+    let (bytes, size) = (handle.offset_start.unwrap_or(0), size as u64);
+    match bytes.is_multiple_of(size) {
+        true => bytes / size,
+        false => 1,
     }
 }
 
@@ -290,4 +311,43 @@ pub(crate) fn place_strided(tiles: &Sequence<usize>) -> Tile5 {
 pub(crate) fn rows_of_tile<R: Size>() -> u32 {
     let rows = R::value();
     comptime!(rows as u32).runtime()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Elements of the first tensor that move at once, from element `start` on.
+    fn vector(extents: [usize; 5], strides: [usize; 5], indexed: usize, start: u64) -> u64 {
+        let walk = Walk {
+            extents,
+            strides: [strides; 2],
+            indexed: [indexed, extents[2]],
+        };
+        walk.vector(0, start).expect("a layout")
+    }
+
+    #[test]
+    fn a_row_moves_in_its_largest_common_part() {
+        assert_eq!(vector([1, 1, 6, 1, 12], [0, 0, 12, 0, 1], 6, 0), 12);
+        // Rows further apart, a start within a row, and rows with a step between elements.
+        assert_eq!(vector([1, 1, 6, 1, 12], [0, 0, 20, 0, 1], 6, 0), 4);
+        assert_eq!(vector([1, 1, 6, 1, 12], [0, 0, 12, 0, 1], 6, 6), 6);
+        assert_eq!(vector([1, 1, 6, 1, 12], [0, 0, 24, 0, 2], 6, 0), 1);
+    }
+
+    #[test]
+    fn every_axis_keeps_rows_aligned() {
+        assert_eq!(vector([2, 3, 6, 5, 16], [8, 48, 240, 16, 1], 6, 0), 8);
+        assert_eq!(vector([2, 3, 6, 5, 16], [2, 48, 240, 16, 1], 6, 0), 2);
+        // An axis of one element has no step.
+        assert_eq!(vector([1, 3, 6, 5, 16], [2, 48, 240, 16, 1], 6, 0), 16);
+    }
+
+    #[test]
+    fn the_indexed_axis_is_as_long_as_the_tensor() {
+        // One index, but rows of 5 elements to choose from.
+        assert_eq!(vector([1, 1, 1, 1, 4], [0, 0, 5, 0, 1], 9, 0), 1);
+        assert_eq!(vector([1, 1, 1, 1, 4], [0, 0, 5, 0, 1], 1, 0), 4);
+    }
 }

@@ -61,6 +61,12 @@ impl IdentityLayout {
         &self.shape
     }
 
+    /// For each integer of the space, in order, the layout whose offsets are the coordinates along it. They have the
+    /// modes of [`shape`](IdentityLayout::shape); inside a mode they may nest each in its own way.
+    pub fn axes(&self) -> &[ComposedLayout] {
+        &self.axes
+    }
+
     /// The coordinate at a coordinate of this layout, nested like the space; it may be past the space's extents.
     ///
     /// # Errors
@@ -96,6 +102,23 @@ impl IdentityLayout {
     pub fn composition(&self, tiler: impl Into<Tiler>) -> Result<Self, LayoutError> {
         let tiler = tiler.into();
         self.cut(|axis| axis.composition(&tiler), |cut| tiler.shape_on(cut))
+    }
+
+    /// The coordinates of all tiles, as [`Layout::zipped_divide`]: mode 0 goes through a tile, mode 1 from tile to tile.
+    ///
+    /// Law: `R(i, coord) = T(i)` with `T` the [tile](IdentityLayout::local_tile) at `coord`.
+    ///
+    /// # Errors
+    /// Those of [`Layout::zipped_divide`].
+    pub fn zipped_divide(&self, tiler: impl Into<Tiler>) -> Result<Self, LayoutError> {
+        let tiler = tiler.into();
+        self.cut(
+            |axis| axis.with_layout(axis.layout().zipped_divide(&tiler)?),
+            |cut| {
+                let (tile, rest) = (tiler.shape_on(&cut.get(0)?)?, cut.get(1)?.product_each()?);
+                Ok(IntTuple::tuple([tile, rest]))
+            },
+        )
     }
 
     /// The coordinates of a tile, as [`Layout::local_tile`].

@@ -64,8 +64,3 @@ pub use text::ParseError;
 pub use thread_value::ThreadValueLayout;
 pub use tiler::Tiler;
 pub use tuple::IntTuple;
-
-/// The book's chapter, whose examples run as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/src/layouts.md")]
-struct Book;

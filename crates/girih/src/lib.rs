@@ -27,6 +27,7 @@
 pub mod coop;
 pub mod device;
 mod error;
+pub mod layout;
 pub mod memory;
 pub mod prelude;
 pub mod tile;
@@ -35,5 +36,4 @@ pub mod view;
 mod handle;
 
 pub use error::{Error, Result};
-pub use girih_layout as layout;
 pub use view::{Bounds, Checked};

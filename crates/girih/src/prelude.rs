@@ -1,6 +1,7 @@
 //! What a kernel author imports, beside `cubecl::prelude::*`.
 
 pub use crate::coop::{Group, this_cube, this_plane, this_unit};
+pub use crate::layout::{KernelLayout, KernelTuple};
 pub use crate::memory::{
     AcqRel, Acquire, AtomicExt, AtomicExtExpand, AtomicRef, Cluster, Cube, Device, Relaxed,
     Release, SeqCst, System, Unit, fence, shared,

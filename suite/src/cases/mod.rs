@@ -5,9 +5,12 @@ use girih_testkit::case::Case;
 #[cfg(feature = "burn")]
 pub mod burn;
 pub mod kernels;
+pub mod layouts;
 pub mod memory;
 #[cfg(feature = "offline")]
 pub mod offline;
+#[cfg(feature = "offline")]
+pub mod offline_layouts;
 pub mod smoke;
 pub mod vectors;
 pub mod views;
@@ -18,6 +21,9 @@ pub fn device_cases() -> Vec<Case> {
         smoke::cases(),
         vectors::cases(),
         views::cases(),
+        layouts::cases(),
+        layouts::parts::cases(),
+        layouts::refusals::cases(),
         kernels::cases(),
         memory::cases(),
         #[cfg(feature = "burn")]
@@ -29,5 +35,10 @@ pub fn device_cases() -> Vec<Case> {
 /// Every case that compiles kernels for an NVIDIA GPU without one.
 #[cfg(feature = "offline")]
 pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
-    [offline::cases(), memory::instructions::cases()].concat()
+    [
+        offline::cases(),
+        offline_layouts::cases(),
+        memory::instructions::cases(),
+    ]
+    .concat()
 }

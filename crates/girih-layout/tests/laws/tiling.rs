@@ -71,10 +71,12 @@ proptest! {
         let tiles = (rows.div_ceil(tile.0), columns.div_ceil(tile.1));
         let coord = (at % tiles.0, at / 1000 % tiles.1);
         let (part, coords) = (data.local_tile(tile, coord)?, identity.local_tile(tile, coord)?);
+        let divided = identity.zipped_divide(tile)?;
         for j in 0..tile.1 {
             for i in 0..tile.0 {
                 let (row, column) = (coord.0 * tile.0 + i, coord.1 * tile.1 + j);
                 prop_assert_eq!(coords.index((i, j))?.to_dynamic(), IntTuple::from((row, column)));
+                prop_assert_eq!(divided.index(((i, j), coord))?.to_dynamic(), IntTuple::from((row, column)));
                 prop_assert_eq!(part.index((i, j))?.value(), row * stride.0 + column * stride.1);
                 prop_assert_eq!(coords.in_bounds((i, j))?, row < rows && column < columns);
             }

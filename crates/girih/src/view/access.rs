@@ -4,13 +4,10 @@ use super::bounds::Policy;
 use super::span::Memory;
 use super::start::{Position, StartExpand, and};
 use crate::coop::GroupExpand;
-use crate::tile::{Packet, TileExpand, TileShape, join, lane, splat, when};
+use crate::tile::{Packet, Spread, TileExpand, TileShape, join, lane, splat, when};
 use cubecl::frontend::branch;
 use cubecl::prelude::*;
 use std::rc::Rc;
-
-/// A loop over at most this many packets per unit is unrolled, so that its loads are all in flight together.
-const UNROLL: usize = 4;
 
 /// Gives the element that the list's entry `coordinate` points at, along an axis of that extent.
 pub(super) type IndexList =
@@ -18,10 +15,6 @@ pub(super) type IndexList =
 
 /// Writes the vector (or lone element) at an offset, in vectors.
 type Write<'a, E> = dyn Fn(&Scope, NativeExpand<usize>, Packet<E>) + 'a;
-/// Gives the packet that starts at these tile coordinates.
-type Fetch<'a, E> = dyn Fn(&Scope, &[NativeExpand<u32>]) -> Packet<E> + 'a;
-/// Takes the packet that starts at these tile coordinates.
-type Store<'a, E> = dyn Fn(&Scope, &[NativeExpand<u32>], Packet<E>) + 'a;
 
 /// Where a tile goes, and how.
 pub(super) struct Sink<'a, E: Scalar> {
@@ -163,11 +156,41 @@ impl Access {
         (elements, in_range)
     }
 
-    /// Whether packets of the region's width are whole vectors of it: `None` where only the kernel can say.
-    fn whole_vectors(&self, width: usize, rank: usize) -> Option<bool> {
+    /// Whether every packet of the spread is a whole vector of memory that is made of vectors of the packets' width:
+    /// `None` where only the kernel can say.
+    fn whole_vectors(&self, spread: &Spread, rank: usize) -> Option<bool> {
+        let strides = self.strides(spread.width() as u64, rank);
+        let whole = |start| spread.is_whole_vectors(&strides, start);
+        match self.aligned(spread.width()) {
+            Some(aligned) => Some(whole(u64::from(!aligned))),
+            None if whole(0) => None,
+            None => Some(false),
+        }
+    }
+
+    /// How far one step along each tile dimension leads in memory of vectors of `width` elements, as far as it is known
+    /// before the kernel runs: along the last axis one element, along any other some multiple of the width, for which
+    /// the width stands. A list along the last axis leads anywhere, for which one more than the width stands: neither
+    /// the next element nor an aligned one.
+    fn strides(&self, width: u64, rank: usize) -> Vec<u64> {
+        let mut strides = vec![0; rank];
+        let last = self.axes.len() - 1;
+        for (at, axis) in self.axes.iter().enumerate() {
+            match axis {
+                Axis::Run { dim, .. } if at == last => strides[*dim] = 1,
+                Axis::List { dim, .. } if at == last => strides[*dim] = width + 1,
+                Axis::Run { dim, .. } | Axis::List { dim, .. } => strides[*dim] = width,
+            }
+        }
+        strides
+    }
+
+    /// Whether the tile starts at a multiple of `width` elements along the last axis: `None` where only the kernel can
+    /// say.
+    fn aligned(&self, width: usize) -> Option<bool> {
         match self.axes.last() {
-            Some(Axis::Run { dim, step, start }) if dim + 1 == rank => start.aligned(*step, width),
-            _ => Some(false),
+            Some(Axis::Run { step, start, .. }) => start.aligned(*step, width),
+            _ => Some(true),
         }
     }
 
@@ -219,7 +242,8 @@ impl Access {
                 region.memory.read(scope, region.offset(scope, elements))
             })
         };
-        match (region.width == width, self.whole_vectors(width, at.len())) {
+        let packet = Spread::packet(at.len(), width);
+        match (region.width == width, self.whole_vectors(&packet, at.len())) {
             (true, Some(true)) => vector(scope),
             (false, _) | (true, Some(false)) => lanes(scope),
             (true, None) => {
@@ -279,13 +303,14 @@ impl Access {
         sink: Sink<'_, E>,
     ) {
         let dims = S::__expand_dims(scope);
-        let width = self.store_width(sink.call, region, &dims, tile.width());
-        spread(
+        if dims.contains(&0) {
+            return;
+        }
+        let spread = self.spread(sink.call, region, &dims, group, tile.width());
+        spread.walk(
             scope,
             group,
-            &dims,
-            width,
-            &|scope, at| tile.packet(scope, at, width),
+            &|scope, at| tile.packet(scope, at, spread.width()),
             &|scope, at, value| self.commit(scope, region, at, value, sink.masked, sink.write),
         );
     }
@@ -325,29 +350,37 @@ impl Access {
         }
     }
 
-    /// The width at which to store a tile of these extents, whose packets come most cheaply at width `tile`.
+    /// How to spread a tile that is stored, whose packets come most cheaply at width `tile`.
     ///
     /// Vectors are written whole, since two units may not write lanes of one: a tile that cannot is refused.
-    fn store_width<E: Scalar>(
+    fn spread<E: Scalar>(
         &self,
         call: &str,
         region: &Region<E>,
         dims: &[usize],
+        group: &GroupExpand,
         tile: usize,
-    ) -> usize {
-        let last = dims[dims.len() - 1];
+    ) -> Spread {
+        let units = group.units as usize;
         if region.width == 1 {
-            return if last.is_multiple_of(tile) { tile } else { 1 };
+            // Lone elements can be written from any packet that the tile gives: a part of one row.
+            let mut rows = vec![tile as u64; dims.len()];
+            rows[dims.len() - 1] = 1;
+            let packets = Spread::new(dims, units, tile);
+            return match packets.is_whole_vectors(&rows, 0) {
+                true => packets,
+                false => Spread::new(dims, units, 1),
+            };
         }
+        let vectors = Spread::new(dims, units, region.width);
         assert!(
-            self.whole_vectors(region.width, dims.len()) == Some(true)
-                && last.is_multiple_of(region.width),
+            self.whole_vectors(&vectors, dims.len()) == Some(true),
             "girih: {call}: a tile of extents {dims:?} stored to vectors of {} elements; the last axis must be a run \
              of the tile's last dimension, of whole vectors from a start that is known to be a multiple of them \
              (a constant, or `chunk(i)`), or the tensor one of scalars",
             region.width
         );
-        region.width
+        vectors
     }
 }
 
@@ -358,74 +391,4 @@ fn shifted(scope: &Scope, at: &[NativeExpand<u32>], lanes: usize) -> Vec<NativeE
         *last = last.__expand_add_method(scope, (lanes as u32).into());
     }
     at
-}
-
-/// Walks the packets of a tile that belong to this unit: fetches each, then hands it to `store`.
-fn spread<E: Scalar>(
-    scope: &Scope,
-    group: &GroupExpand,
-    dims: &[usize],
-    width: usize,
-    fetch: &Fetch<'_, E>,
-    store: &Store<'_, E>,
-) {
-    let packets = dims.iter().product::<usize>() / width;
-    let units = group.units as usize;
-    let steps = packets.div_ceil(units);
-    let exact = packets.is_multiple_of(units);
-    let packet = |scope: &Scope, step: NativeExpand<u32>| {
-        let first = step.__expand_mul_method(scope, (units as u32).into());
-        first.__expand_add_method(scope, group.rank)
-    };
-    if exact && steps <= UNROLL {
-        let at: Vec<_> = (0..steps as u32)
-            .map(|step| coordinates(scope, packet(scope, step.into()), dims, width))
-            .collect();
-        let values: Vec<_> = at.iter().map(|at| fetch(scope, at)).collect();
-        for (at, value) in at.iter().zip(values) {
-            store(scope, at, value);
-        }
-        return;
-    }
-    let range = RangeExpand::new(0u32.into(), (steps as u32).into());
-    branch::for_expand(scope, range, steps <= UNROLL, |scope, step| {
-        let packet = packet(scope, step);
-        let body = |scope: &Scope| {
-            let at = coordinates(scope, packet, dims, width);
-            let value = fetch(scope, &at);
-            store(scope, &at, value);
-        };
-        if exact {
-            body(scope);
-        } else {
-            let held = packet.__expand_lt_method(scope, &(packets as u32).into());
-            branch::if_expand(scope, held, body);
-        }
-    });
-}
-
-/// Coordinates of the first element of packet `packet`, in row-major order.
-fn coordinates(
-    scope: &Scope,
-    packet: NativeExpand<u32>,
-    dims: &[usize],
-    width: usize,
-) -> Vec<NativeExpand<u32>> {
-    let element = match width {
-        1 => packet,
-        _ => packet.__expand_mul_method(scope, (width as u32).into()),
-    };
-    (0..dims.len())
-        .map(|dim| {
-            let below: usize = dims[dim + 1..].iter().product();
-            let coordinate = match below {
-                1 => element,
-                _ => element.__expand_div_method(scope, (below as u32).into()),
-            };
-            match dim {
-                0 => coordinate,
-                _ => coordinate.__expand_rem_method(scope, (dims[dim] as u32).into()),
-            }
-        })
-        .collect()
 }

@@ -1,0 +1,190 @@
+//! How a tile is spread over the units of a group.
+
+use super::Packet;
+use crate::coop::GroupExpand;
+use crate::layout::{
+    ComposedLayout, IntTuple, Integer, KernelLayoutExpand, Layout, Number, Swizzle,
+    ThreadValueLayout, digits,
+};
+use cubecl::frontend::branch;
+use cubecl::prelude::*;
+
+/// A loop over at most this many packets per unit is unrolled, so that its loads are all in flight together.
+const UNROLL: u64 = 4;
+
+/// Gives the packet that starts at these tile coordinates.
+pub(crate) type Fetch<'a, E> = dyn Fn(&Scope, &[NativeExpand<u32>]) -> Packet<E> + 'a;
+/// Takes the packet that starts at these tile coordinates.
+pub(crate) type Store<'a, E> = dyn Fn(&Scope, &[NativeExpand<u32>], Packet<E>) + 'a;
+
+/// Which elements of a tile each unit of a group holds.
+///
+/// A tile is cut into packets, in row-major order; a thread-value layout says which element is which lane of which
+/// packet, and so how wide an access moves a packet. Packet `v` is step `v / units` of unit `v % units`, so that
+/// neighbouring units touch neighbouring addresses.
+pub(crate) struct Spread {
+    /// The tile's extents, outermost first.
+    dims: Vec<usize>,
+    width: usize,
+    /// From (packet, lane) to the linear coordinate in the tile with its dimensions in reverse: its first mode moves
+    /// fastest, so that this is the row-major position.
+    packets: ThreadValueLayout,
+    /// From (unit, step) to the packet.
+    turns: Layout,
+}
+
+impl Spread {
+    /// The spread of a tile over `units` units in packets of `width` elements.
+    pub(crate) fn new(dims: &[usize], units: usize, width: usize) -> Self {
+        let packets = dims.iter().product::<usize>() / width;
+        let tile = IntTuple::tuple(dims.iter().rev().map(|&extent| integer(extent)));
+        let pair = |a, b| IntTuple::tuple([integer(a), integer(b)]);
+        let lanes = Layout::new(pair(packets, width), pair(width, 1));
+        let turns = Layout::new(pair(units, packets.div_ceil(units)), pair(1, units));
+        let of_packets = lanes.and_then(|lanes| ThreadValueLayout::new(tile, lanes));
+        Self {
+            dims: dims.to_vec(),
+            width,
+            packets: of_packets.expect("whole packets stay within the tile"),
+            turns: turns.expect("a tile has fewer than 2^64 elements"),
+        }
+    }
+
+    /// One packet of `width` elements along the last of `rank` dimensions, held by one unit.
+    pub(crate) fn packet(rank: usize, width: usize) -> Self {
+        let mut dims = vec![1; rank];
+        dims[rank - 1] = width;
+        Self::new(&dims, 1, width)
+    }
+
+    /// Elements of a packet.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Whether every packet is one aligned vector of a memory in which the tile's first element is at `start`, and one
+    /// step along each dimension leads `strides` elements on, outermost first.
+    pub(crate) fn is_whole_vectors(&self, strides: &[u64], start: u64) -> bool {
+        let strides = strides
+            .iter()
+            .rev()
+            .map(|&stride| Integer::Static(stride).into());
+        let memory = Layout::new(self.packets.tile_shape(), IntTuple::tuple(strides))
+            .and_then(|layout| ComposedLayout::new(Swizzle::IDENTITY, start, layout));
+        let common = memory.and_then(|memory| self.packets.vector_width(memory));
+        // Packets that go on from row to row may be no layout of memory: then they are no vectors either.
+        self.is_whole() && common.is_ok_and(|common| common.is_multiple_of(self.width as u64))
+    }
+
+    /// Whether the packets hold all of the tile.
+    fn is_whole(&self) -> bool {
+        let tile: usize = self.dims.iter().product();
+        self.packets.layout().size().value() == tile as u64
+    }
+
+    /// Walks the packets of this unit: fetches each, then hands it to `store`.
+    pub(crate) fn walk<E: Scalar>(
+        &self,
+        scope: &Scope,
+        group: &GroupExpand,
+        fetch: &Fetch<'_, E>,
+        store: &Store<'_, E>,
+    ) {
+        let packets = self.packets.threads().size().value();
+        let steps = packets.div_ceil(group.units.into());
+        let exact = packets == self.turns.size().value();
+        if exact && steps <= UNROLL {
+            let at: Vec<_> = (0..steps)
+                .map(|step| self.coordinates(scope, self.held(scope, group, Number::Known(step))))
+                .collect();
+            let values: Vec<_> = at.iter().map(|at| fetch(scope, at)).collect();
+            for (at, value) in at.iter().zip(values) {
+                store(scope, at, value);
+            }
+            return;
+        }
+        let range = RangeExpand::new(0u32.into(), (steps as u32).into());
+        branch::for_expand(scope, range, steps <= UNROLL, |scope, step| {
+            let packet = self.held(scope, group, Number::below(step, steps));
+            let body = |scope: &Scope| {
+                let at = self.coordinates(scope, packet);
+                let value = fetch(scope, &at);
+                store(scope, &at, value);
+            };
+            if exact {
+                body(scope);
+            } else {
+                let held = packet.is_below(scope, Number::Known(packets));
+                branch::if_expand(scope, held, body);
+            }
+        });
+    }
+
+    /// The packet that this unit holds at a step.
+    fn held(&self, scope: &Scope, group: &GroupExpand, step: Number) -> Number {
+        let unit = Number::below(group.rank, group.units.into());
+        KernelLayoutExpand::known(&self.turns).number(scope, [unit, step])
+    }
+
+    /// Tile coordinates of the first element of a packet, outermost first.
+    fn coordinates(&self, scope: &Scope, packet: Number) -> Vec<NativeExpand<u32>> {
+        let lanes = KernelLayoutExpand::known(self.packets.layout());
+        let position = lanes.number(scope, [packet, Number::Known(0)]);
+        let extents = self.dims.iter().rev();
+        let extents: Vec<_> = extents
+            .map(|&extent| Number::Known(extent as u64))
+            .collect();
+        let digits = digits(scope, position, &extents);
+        digits
+            .into_iter()
+            .rev()
+            .map(|digit| digit.narrow(scope))
+            .collect()
+    }
+}
+
+fn integer(value: usize) -> IntTuple {
+    Integer::Static(value as u64).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_units_hold_neighbouring_packets() {
+        let spread = Spread::new(&[4, 16], 8, 4);
+        // Unit 5's second packet: elements 52 to 55 in row-major order, of which a row has 16.
+        let packet = spread.turns.index((5, 1)).unwrap().value();
+        for lane in 0..4 {
+            assert_eq!(
+                spread.packets.coord(packet, lane).unwrap(),
+                (4 + lane, 3).into()
+            );
+        }
+    }
+
+    #[test]
+    fn the_last_step_may_have_packets_for_some_units_only() {
+        let spread = Spread::new(&[3, 5], 4, 1);
+        assert_eq!(spread.packets.threads().size().value(), 15);
+        assert_eq!(spread.turns.to_string(), "(_4,_4):(_1,_4)");
+    }
+
+    #[test]
+    fn a_packet_is_a_vector_where_rows_are_long_and_aligned() {
+        let spread = Spread::new(&[4, 16], 8, 4);
+        assert!(spread.is_whole_vectors(&[20, 1], 0));
+        assert!(spread.is_whole_vectors(&[4, 1], 8));
+        // However many units share a row.
+        assert!(Spread::new(&[5, 12], 256, 4).is_whole_vectors(&[4, 1], 0));
+        assert!(Spread::packet(2, 4).is_whole_vectors(&[4, 1], 0));
+        // Rows, starts or lanes that are not aligned, packets that go on in the next row, a row shorter than a packet.
+        assert!(!spread.is_whole_vectors(&[18, 1], 0));
+        assert!(!spread.is_whole_vectors(&[20, 1], 2));
+        assert!(!spread.is_whole_vectors(&[1, 20], 0));
+        assert!(!Spread::new(&[4, 6], 6, 4).is_whole_vectors(&[4, 1], 0));
+        assert!(!Spread::new(&[1, 2], 6, 4).is_whole_vectors(&[4, 1], 0));
+        assert!(!Spread::new(&[6], 6, 4).is_whole_vectors(&[1], 0));
+    }
+}
