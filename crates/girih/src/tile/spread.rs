@@ -1,7 +1,7 @@
 //! How a tile is spread over the units of a group.
 
 use super::Packet;
-use crate::coop::GroupExpand;
+use crate::coop::{GroupExpand, Level};
 use crate::layout::{
     ComposedLayout, IntTuple, Integer, KernelLayoutExpand, Layout, Number, Swizzle,
     ThreadValueLayout, digits,
@@ -12,10 +12,44 @@ use cubecl::prelude::*;
 /// A loop over at most this many packets per unit is unrolled, so that its loads are all in flight together.
 const UNROLL: u64 = 4;
 
-/// Gives the packet that starts at these tile coordinates.
-pub(crate) type Fetch<'a, E> = dyn Fn(&Scope, &[NativeExpand<u32>]) -> Packet<E> + 'a;
-/// Takes the packet that starts at these tile coordinates.
-pub(crate) type Store<'a, E> = dyn Fn(&Scope, &[NativeExpand<u32>], Packet<E>) + 'a;
+/// Gives the packet of a place.
+pub(crate) type Fetch<'a, E> = dyn Fn(&Scope, &Place<'_>) -> Packet<E> + 'a;
+/// Takes the packet of a place.
+pub(crate) type Store<'a, E> = dyn Fn(&Scope, &Place<'_>, Packet<E>) + 'a;
+
+/// Where a packet is in its tile.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// Tile coordinates of its first element, outermost first.
+    pub at: &'a [NativeExpand<u32>],
+    /// The walk that comes by; `None` where any unit may ask for any element.
+    pub walk: Option<Walk>,
+}
+
+/// A unit's walk over the packets that it holds.
+#[derive(Clone, Copy)]
+pub(crate) struct Walk {
+    step: Number,
+    /// The units that share the tile.
+    pub units: u32,
+    /// The level that they are.
+    pub level: Level,
+}
+
+impl<'a> Place<'a> {
+    /// The place of these coordinates, which any unit may ask for.
+    pub(crate) fn anywhere(at: &'a [NativeExpand<u32>]) -> Self {
+        Self { at, walk: None }
+    }
+
+    /// The step at which the walk is.
+    pub(crate) fn step_of_walk(&self, scope: &Scope) -> NativeExpand<usize> {
+        let walk = self
+            .walk
+            .expect("a packet in registers is reached by a walk alone");
+        walk.step.wide(scope)
+    }
+}
 
 /// Which elements of a tile each unit of a group holds.
 ///
@@ -82,34 +116,63 @@ impl Spread {
         self.packets.layout().size().value() == tile as u64
     }
 
-    /// Walks the packets of this unit: fetches each, then hands it to `store`.
+    /// The tile's extents, outermost first.
+    pub(crate) fn dims(&self) -> &[usize] {
+        &self.dims
+    }
+
+    /// Packets that a unit holds at most.
+    pub(crate) fn steps(&self, group: &GroupExpand) -> u64 {
+        let packets = self.packets.threads().size().value();
+        packets.div_ceil(group.units.into())
+    }
+
+    /// Walks the packets of this unit: fetches each, then hands it to `store`. Up to `unroll` steps are unrolled, or as
+    /// many as hide the latency of memory.
     pub(crate) fn walk<E: Scalar>(
         &self,
         scope: &Scope,
         group: &GroupExpand,
+        unroll: Option<u64>,
         fetch: &Fetch<'_, E>,
         store: &Store<'_, E>,
     ) {
+        let unroll = unroll.unwrap_or(UNROLL);
         let packets = self.packets.threads().size().value();
-        let steps = packets.div_ceil(group.units.into());
+        let steps = self.steps(group);
         let exact = packets == self.turns.size().value();
+        let walk = |step: Number| Walk {
+            step,
+            units: group.units,
+            level: group.level,
+        };
         if exact && steps <= UNROLL {
             let at: Vec<_> = (0..steps)
-                .map(|step| self.coordinates(scope, self.held(scope, group, Number::Known(step))))
+                .map(|step| {
+                    let step = Number::Known(step);
+                    let at = self.coordinates(scope, self.held(scope, group, step));
+                    (at, Some(walk(step)))
+                })
                 .collect();
-            let values: Vec<_> = at.iter().map(|at| fetch(scope, at)).collect();
-            for (at, value) in at.iter().zip(values) {
-                store(scope, at, value);
+            let places = at.iter().map(|(at, walk)| Place { at, walk: *walk });
+            let values: Vec<_> = places.map(|place| (place, fetch(scope, &place))).collect();
+            for (place, value) in values {
+                store(scope, &place, value);
             }
             return;
         }
         let range = RangeExpand::new(0u32.into(), (steps as u32).into());
-        branch::for_expand(scope, range, steps <= UNROLL, |scope, step| {
-            let packet = self.held(scope, group, Number::below(step, steps));
+        branch::for_expand(scope, range, steps <= unroll, |scope, step| {
+            let step = Number::below(step, steps);
+            let packet = self.held(scope, group, step);
             let body = |scope: &Scope| {
                 let at = self.coordinates(scope, packet);
-                let value = fetch(scope, &at);
-                store(scope, &at, value);
+                let place = Place {
+                    at: &at,
+                    walk: Some(walk(step)),
+                };
+                let value = fetch(scope, &place);
+                store(scope, &place, value);
             };
             if exact {
                 body(scope);

@@ -1,6 +1,6 @@
 //! [`Tile`].
 
-use super::{Packet, TileShape, join, splat};
+use super::{Held, Packet, Place, TileShape, join, splat};
 use crate::handle::comptime_handle;
 use core::marker::PhantomData;
 use cubecl::prelude::*;
@@ -14,6 +14,9 @@ use std::rc::Rc;
 /// memory read, so the borrow checker keeps a deferred read from moving past a write by the same unit. A tile that is
 /// used twice is fetched twice.
 ///
+/// What an atomic access gives is read once, in the order that it names: such a tile is in the registers of the units of
+/// the group that asked, and is stored by the same group.
+///
 /// Storing it ([`TileViewMut::store`](crate::view::TileViewMut::store)) spreads it over the units of a group: packet
 /// `v`, in row-major order, belongs to unit `v % units`, so that neighbouring units touch neighbouring addresses.
 pub struct Tile<'a, E: Scalar, S: TileShape> {
@@ -22,13 +25,35 @@ pub struct Tile<'a, E: Scalar, S: TileShape> {
 }
 
 /// The packet of `width` elements that starts at these coordinates, along the last dimension.
-type Source<E> = Rc<dyn Fn(&Scope, &[NativeExpand<u32>], usize) -> Packet<E>>;
+type Function<E> = Rc<dyn Fn(&Scope, &[NativeExpand<u32>], usize) -> Packet<E>>;
+
+/// Where the elements of a tile come from.
+enum Source<E: Scalar> {
+    /// A function of the coordinates, which any unit can ask.
+    Deferred {
+        function: Function<E>,
+        /// The width at which it gives packets most cheaply.
+        width: usize,
+    },
+    /// The registers of the units that hold it.
+    Held(Rc<Held<E>>),
+}
+
+impl<E: Scalar> Clone for Source<E> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Deferred { function, width } => Self::Deferred {
+                function: function.clone(),
+                width: *width,
+            },
+            Self::Held(held) => Self::Held(held.clone()),
+        }
+    }
+}
 
 /// What a [`Tile`] is while the kernel is expanded.
 pub struct TileExpand<E: Scalar, S: TileShape> {
     source: Source<E>,
-    /// The width at which the source gives packets most cheaply.
-    width: usize,
     _shape: PhantomData<fn() -> S>,
 }
 
@@ -41,7 +66,6 @@ impl<E: Scalar, S: TileShape> Clone for TileExpand<E, S> {
     fn clone(&self) -> Self {
         Self {
             source: self.source.clone(),
-            width: self.width,
             _shape: PhantomData,
         }
     }
@@ -56,24 +80,42 @@ impl<E: Scalar, S: TileShape> TileExpand<E, S> {
         width: usize,
         source: impl Fn(&Scope, &[NativeExpand<u32>], usize) -> Packet<E> + 'static,
     ) -> Self {
+        let function = Rc::new(source);
         Self {
-            source: Rc::new(source),
-            width,
+            source: Source::Deferred { function, width },
             _shape: PhantomData,
         }
     }
 
-    pub(crate) fn packet(
-        &self,
-        scope: &Scope,
-        at: &[NativeExpand<u32>],
-        width: usize,
-    ) -> Packet<E> {
-        (self.source)(scope, at, width)
+    /// The tile that these registers hold.
+    pub(crate) fn held(held: Held<E>) -> Self {
+        Self {
+            source: Source::Held(Rc::new(held)),
+            _shape: PhantomData,
+        }
     }
 
+    pub(crate) fn packet(&self, scope: &Scope, place: &Place<'_>, width: usize) -> Packet<E> {
+        match &self.source {
+            Source::Deferred { function, .. } => function(scope, place.at, width),
+            Source::Held(held) => held.get(scope, place, width),
+        }
+    }
+
+    /// The width at which packets come most cheaply, or the only one.
     pub(crate) fn width(&self) -> usize {
-        self.width
+        match &self.source {
+            Source::Deferred { width, .. } => *width,
+            Source::Held(held) => held.width(),
+        }
+    }
+
+    /// How a walk over the tile is to be unrolled: registers have no index.
+    pub(crate) fn unroll(&self, scope: &Scope) -> Option<u64> {
+        match &self.source {
+            Source::Deferred { .. } => None,
+            Source::Held(_) => Held::<E>::unroll(scope),
+        }
     }
 }
 

@@ -4,9 +4,10 @@ use super::bounds::Policy;
 use super::span::Memory;
 use super::start::{Position, StartExpand, and};
 use crate::coop::GroupExpand;
-use crate::tile::{Packet, Spread, TileExpand, TileShape, join, lane, splat, when};
+use crate::tile::{Held, Packet, Spread, TileExpand, TileShape, join, lane, splat, when};
 use cubecl::frontend::branch;
 use cubecl::prelude::*;
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Gives the element that the list's entry `coordinate` points at, along an axis of that extent.
@@ -24,6 +25,19 @@ pub(super) struct Sink<'a, E: Scalar> {
     pub masked: bool,
     /// What is done with each vector.
     pub write: &'a Write<'a, E>,
+}
+
+/// Takes what a tile has for the vector (or lone element) at an offset, and gives what memory held.
+type Exchange<'a, E> = dyn Fn(&Scope, NativeExpand<usize>, Option<Packet<E>>) -> Packet<E> + 'a;
+
+/// Where a tile comes from that is read once, and how.
+pub(super) struct Source<'a, E: Scalar> {
+    /// The call, for what it refuses.
+    pub call: &'static str,
+    /// What is given for places out of range, or a promise that there are none.
+    pub fill: Option<NativeExpand<E>>,
+    /// What is done with each vector.
+    pub exchange: &'a Exchange<'a, E>,
 }
 
 /// How the coordinates of a tile map to one axis of memory.
@@ -310,9 +324,49 @@ impl Access {
         spread.walk(
             scope,
             group,
-            &|scope, at| tile.packet(scope, at, spread.width()),
-            &|scope, at, value| self.commit(scope, region, at, value, sink.masked, sink.write),
+            tile.unroll(scope),
+            &|scope, place| tile.packet(scope, place, spread.width()),
+            &|scope, place, value| {
+                self.commit(scope, region, place.at, value, sink.masked, sink.write);
+            },
         );
+    }
+
+    /// Spreads the tile over the units of the group, gives each place of memory what the tile has for it (if there is a
+    /// tile), and keeps what comes back in registers: `fill` where the place is out of range.
+    pub(super) fn hold<E: Numeric, S: TileShape>(
+        &self,
+        scope: &Scope,
+        group: &GroupExpand,
+        region: &Region<E>,
+        tile: Option<&TileExpand<E, S>>,
+        source: Source<'_, E>,
+    ) -> TileExpand<E, S> {
+        let dims = S::__expand_dims(scope);
+        let spread = self.spread(source.call, region, &dims, group, region.width);
+        let held = RefCell::new(Held::new(scope, source.call, &spread, group));
+        if !dims.contains(&0) {
+            spread.walk(
+                scope,
+                group,
+                Held::<E>::unroll(scope),
+                &|scope, place| {
+                    let given = tile.map(|tile| tile.packet(scope, place, region.width));
+                    let (elements, in_range) = self.locate(scope, region, place.at);
+                    let read = |scope: &Scope| {
+                        (source.exchange)(scope, region.offset(scope, &elements), given)
+                    };
+                    match (source.fill, in_range) {
+                        (Some(fill), Some(in_range)) => when(scope, in_range, read, |scope| {
+                            splat(scope, fill, region.width)
+                        }),
+                        _ => read(scope),
+                    }
+                },
+                &|scope, place, value| held.borrow_mut().set(scope, place, value),
+            );
+        }
+        TileExpand::held(held.into_inner())
     }
 
     /// Hands `write` the offset of each vector (or lone element) that the packet covers and its value, where it is in

@@ -1,13 +1,15 @@
 //! [`AtomicGatherScatterView`]: tiles stored to atomics, or combined with what they hold.
 
-use super::access::{Region, Sink};
+use super::access::{Access, Region, Sink, Source};
 use super::bounds::{Bounds, Policy, Reporter, ReporterExpand};
 use super::index::{ChunkIndexExpand, GatherDim, IndexPack};
+use super::padding::{PadValue, Padding};
 use super::span::Memory;
 use crate::coop::{Group, GroupExpand};
 use crate::handle::comptime_handle;
 use crate::memory::{
-    CellExpand, Device, KnownOrder, KnownScope, Operation, StoreOrder, Strength, UpdateOrder,
+    CellExpand, Device, KnownScope, LoadOrder, MemoryOrder, Operation, StoreOrder, Strength,
+    UpdateOrder,
 };
 use crate::tile::{Packet, Tile, TileExpand, TileShape};
 use core::marker::PhantomData;
@@ -103,6 +105,26 @@ impl<'a, E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
     pub fn report(self, reporter: Reporter<'a>) -> Self {
         cubecl::unexpanded!()
     }
+    /// The tile at these indices, loaded once and in this order. All of it is promised to be in range; an element that
+    /// is not is undefined behaviour.
+    #[allow(unused_variables)]
+    pub fn atomic_load<O: LoadOrder>(
+        &self,
+        group: &Group,
+        index: impl IndexPack<S, DIM>,
+    ) -> Tile<'a, E, S> {
+        cubecl::unexpanded!()
+    }
+    /// The tile at these indices, loaded once and in this order; `padding` where an element is out of range.
+    #[allow(unused_variables)]
+    pub fn atomic_load_masked<O: LoadOrder>(
+        &self,
+        group: &Group,
+        padding: impl Padding<E>,
+        index: impl IndexPack<S, DIM>,
+    ) -> Tile<'a, E, S> {
+        cubecl::unexpanded!()
+    }
     /// Stores the tile at these indices and gives it back. All of it is promised to be in range; an element that is
     /// not is undefined behaviour. Of elements that go to one place, one is left.
     #[allow(unused_variables)]
@@ -128,24 +150,13 @@ impl<'a, E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
 }
 
 macro_rules! updates {
-    ($($operation:ident, $bound:ident, $verb:literal: $plain:ident, $plain_expand:ident, $masked:ident, $masked_expand:ident;)*) => {$(
+    ($($operation:ident, $bound:ident, $verb:literal, [$(
+        ($method:ident, $expand:ident, $masked:literal, $fetch:literal, $doc:literal)
+    ),*];)*) => {$($(
         impl<'a, E: Numeric, S: TileShape, const DIM: usize, M: KnownScope> AtomicGatherScatterView<'a, E, S, DIM, M> {
-            #[doc = concat!($verb, " what memory holds at these indices, element by element, and gives the tile back. All of it is promised to be in range; an element that is not is undefined behaviour.")]
+            #[doc = concat!($verb, $doc)]
             #[allow(unused_variables)]
-            pub fn $plain<'t, O: UpdateOrder>(
-                &self,
-                group: &Group,
-                tile: Tile<'t, E, S>,
-                index: impl IndexPack<S, DIM>,
-            ) -> Tile<'t, E, S>
-            where
-                E: $bound,
-            {
-                cubecl::unexpanded!()
-            }
-            #[doc = concat!($verb, " what memory holds at these indices, where they are in range, and gives the tile back.")]
-            #[allow(unused_variables)]
-            pub fn $masked<'t, O: UpdateOrder>(
+            pub fn $method<'t, O: UpdateOrder>(
                 &self,
                 group: &Group,
                 tile: Tile<'t, E, S>,
@@ -158,8 +169,8 @@ macro_rules! updates {
             }
         }
         impl<E: Numeric, S: TileShape, const DIM: usize, M: KnownScope> AtomicGatherScatterViewExpand<E, S, DIM, M> {
-            #[doc = concat!("Expansion of [`AtomicGatherScatterView::", stringify!($plain), "`].")]
-            pub fn $plain_expand<O: UpdateOrder>(
+            #[doc = concat!("Expansion of [`AtomicGatherScatterView::", stringify!($method), "`].")]
+            pub fn $expand<O: UpdateOrder>(
                 &self,
                 scope: &Scope,
                 group: &GroupExpand,
@@ -169,35 +180,48 @@ macro_rules! updates {
             where
                 E: $bound,
             {
-                let call = concat!("AtomicGatherScatterView::", stringify!($plain));
-                self.meet::<O>(scope, group, tile, index, Call { name: call, masked: false, operation: Operation::$operation })
-            }
-            #[doc = concat!("Expansion of [`AtomicGatherScatterView::", stringify!($masked), "`].")]
-            pub fn $masked_expand<O: UpdateOrder>(
-                &self,
-                scope: &Scope,
-                group: &GroupExpand,
-                tile: TileExpand<E, S>,
-                index: ChunkIndexExpand<S, DIM>,
-            ) -> TileExpand<E, S>
-            where
-                E: $bound,
-            {
-                let call = concat!("AtomicGatherScatterView::", stringify!($masked));
-                self.meet::<O>(scope, group, tile, index, Call { name: call, masked: true, operation: Operation::$operation })
+                let call = Call {
+                    name: concat!("AtomicGatherScatterView::", stringify!($method)),
+                    masked: $masked,
+                    operation: Operation::$operation,
+                    order: O::ORDER,
+                };
+                if $fetch {
+                    self.exchange(scope, group, &tile, index, call)
+                } else {
+                    self.meet(scope, group, tile, index, call)
+                }
             }
         }
-    )*};
+    )*)*};
+}
+macro_rules! every_update {
+    ($($operation:ident, $bound:ident, $verb:literal: $atomic:ident $atomic_expand:ident, $atomic_masked:ident $atomic_masked_expand:ident, $fetch:ident $fetch_expand:ident, $fetch_masked:ident $fetch_masked_expand:ident;)*) => {
+        updates! {$(
+            $operation, $bound, $verb, [
+                ($atomic, $atomic_expand, false, false, " what memory holds at these indices, element by element, and gives the tile back. All of it is promised to be in range; an element that is not is undefined behaviour."),
+                ($atomic_masked, $atomic_masked_expand, true, false, " what memory holds at these indices, where they are in range, and gives the tile back."),
+                ($fetch, $fetch_expand, false, true, " what memory holds at these indices, element by element, and gives what it held. All of it is promised to be in range; an element that is not is undefined behaviour."),
+                ($fetch_masked, $fetch_masked_expand, true, true, " what memory holds at these indices, where they are in range, and gives what it held, or 0 elsewhere.")
+            ];
+        )*}
+    };
+}
+every_update! {
+    Add, Numeric, "Adds the tile to": atomic_add __expand_atomic_add_method, atomic_add_masked __expand_atomic_add_masked_method, fetch_add __expand_fetch_add_method, fetch_add_masked __expand_fetch_add_masked_method;
+    Sub, Numeric, "Subtracts the tile from": atomic_sub __expand_atomic_sub_method, atomic_sub_masked __expand_atomic_sub_masked_method, fetch_sub __expand_fetch_sub_method, fetch_sub_masked __expand_fetch_sub_masked_method;
+    Mul, Numeric, "Multiplies by the tile": atomic_mul __expand_atomic_mul_method, atomic_mul_masked __expand_atomic_mul_masked_method, fetch_mul __expand_fetch_mul_method, fetch_mul_masked __expand_fetch_mul_masked_method;
+    Min, Numeric, "Keeps the smaller of the tile and": atomic_min __expand_atomic_min_method, atomic_min_masked __expand_atomic_min_masked_method, fetch_min __expand_fetch_min_method, fetch_min_masked __expand_fetch_min_masked_method;
+    Max, Numeric, "Keeps the larger of the tile and": atomic_max __expand_atomic_max_method, atomic_max_masked __expand_atomic_max_masked_method, fetch_max __expand_fetch_max_method, fetch_max_masked __expand_fetch_max_masked_method;
+    And, Int, "Keeps the bitwise and of the tile and": atomic_and __expand_atomic_and_method, atomic_and_masked __expand_atomic_and_masked_method, fetch_and __expand_fetch_and_method, fetch_and_masked __expand_fetch_and_masked_method;
+    Or, Int, "Keeps the bitwise or of the tile and": atomic_or __expand_atomic_or_method, atomic_or_masked __expand_atomic_or_masked_method, fetch_or __expand_fetch_or_method, fetch_or_masked __expand_fetch_or_masked_method;
+    Xor, Int, "Keeps the bitwise exclusive or of the tile and": atomic_xor __expand_atomic_xor_method, atomic_xor_masked __expand_atomic_xor_masked_method, fetch_xor __expand_fetch_xor_method, fetch_xor_masked __expand_fetch_xor_masked_method;
 }
 updates! {
-    Add, Numeric, "Adds the tile to": atomic_add, __expand_atomic_add_method, atomic_add_masked, __expand_atomic_add_masked_method;
-    Sub, Numeric, "Subtracts the tile from": atomic_sub, __expand_atomic_sub_method, atomic_sub_masked, __expand_atomic_sub_masked_method;
-    Mul, Numeric, "Multiplies by the tile": atomic_mul, __expand_atomic_mul_method, atomic_mul_masked, __expand_atomic_mul_masked_method;
-    Min, Numeric, "Keeps the smaller of the tile and": atomic_min, __expand_atomic_min_method, atomic_min_masked, __expand_atomic_min_masked_method;
-    Max, Numeric, "Keeps the larger of the tile and": atomic_max, __expand_atomic_max_method, atomic_max_masked, __expand_atomic_max_masked_method;
-    And, Int, "Keeps the bitwise and of the tile and": atomic_and, __expand_atomic_and_method, atomic_and_masked, __expand_atomic_and_masked_method;
-    Or, Int, "Keeps the bitwise or of the tile and": atomic_or, __expand_atomic_or_method, atomic_or_masked, __expand_atomic_or_masked_method;
-    Xor, Int, "Keeps the bitwise exclusive or of the tile and": atomic_xor, __expand_atomic_xor_method, atomic_xor_masked, __expand_atomic_xor_masked_method;
+    Exchange, Numeric, "Stores the tile to", [
+        (exchange, __expand_exchange_method, false, true, " memory at these indices, and gives what it held. All of it is promised to be in range; an element that is not is undefined behaviour."),
+        (exchange_masked, __expand_exchange_masked_method, true, true, " memory at these indices, where they are in range, and gives what it held, or 0 elsewhere.")
+    ];
 }
 
 /// What a call does to each element, and what it calls itself where it refuses.
@@ -206,6 +230,7 @@ struct Call {
     name: &'static str,
     masked: bool,
     operation: Operation,
+    order: MemoryOrder,
 }
 
 impl<E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
@@ -257,8 +282,9 @@ impl<E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
             name: "AtomicGatherScatterView::atomic_store",
             masked: false,
             operation: Operation::Store,
+            order: O::ORDER,
         };
-        self.meet::<O>(scope, group, tile, index, call)
+        self.meet(scope, group, tile, index, call)
     }
     /// Expansion of [`AtomicGatherScatterView::atomic_store_masked`].
     pub fn __expand_atomic_store_masked_method<O: StoreOrder>(
@@ -272,11 +298,78 @@ impl<E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
             name: "AtomicGatherScatterView::atomic_store_masked",
             masked: true,
             operation: Operation::Store,
+            order: O::ORDER,
         };
-        self.meet::<O>(scope, group, tile, index, call)
+        self.meet(scope, group, tile, index, call)
     }
 
-    fn meet<O: KnownOrder>(
+    /// Expansion of [`AtomicGatherScatterView::atomic_load`].
+    pub fn __expand_atomic_load_method<O: LoadOrder>(
+        &self,
+        scope: &Scope,
+        group: &GroupExpand,
+        index: ChunkIndexExpand<S, DIM>,
+    ) -> TileExpand<E, S> {
+        let call = "AtomicGatherScatterView::atomic_load";
+        self.load::<O>(scope, group, index, call, None)
+    }
+    /// Expansion of [`AtomicGatherScatterView::atomic_load_masked`].
+    pub fn __expand_atomic_load_masked_method<O: LoadOrder>(
+        &self,
+        scope: &Scope,
+        group: &GroupExpand,
+        padding: PadValue<E>,
+        index: ChunkIndexExpand<S, DIM>,
+    ) -> TileExpand<E, S> {
+        let call = "AtomicGatherScatterView::atomic_load_masked";
+        let fill = padding.value(scope);
+        self.load::<O>(scope, group, index, call, Some(fill))
+    }
+
+    fn load<O: LoadOrder>(
+        &self,
+        scope: &Scope,
+        group: &GroupExpand,
+        index: ChunkIndexExpand<S, DIM>,
+        call: &'static str,
+        fill: Option<NativeExpand<E>>,
+    ) -> TileExpand<E, S> {
+        let access = self.access(index, fill.is_some());
+        let with = strength::<M>(O::ORDER);
+        let source = Source {
+            call,
+            fill,
+            exchange: &|scope, offset, _| self.memory.atomics.load(scope, offset, with),
+        };
+        access.hold(scope, group, &self.region, None, source)
+    }
+
+    /// Gives each element to memory, and keeps what it held.
+    fn exchange(
+        &self,
+        scope: &Scope,
+        group: &GroupExpand,
+        tile: &TileExpand<E, S>,
+        index: ChunkIndexExpand<S, DIM>,
+        call: Call,
+    ) -> TileExpand<E, S> {
+        let access = self.access(index, call.masked);
+        let with = strength::<M>(call.order);
+        let zero = || E::__expand_from_int(scope, 0i64.into());
+        let source = Source {
+            call: call.name,
+            fill: call.masked.then(zero),
+            exchange: &|scope, offset, value| {
+                let value = value.expect("an exchange has a tile to give");
+                let atomics = &self.memory.atomics;
+                atomics.update(scope, offset, value, call.operation, with)
+            },
+        };
+        access.hold(scope, group, &self.region, Some(tile), source)
+    }
+
+    /// Gives each element to memory, and asks for nothing back.
+    fn meet(
         &self,
         scope: &Scope,
         group: &GroupExpand,
@@ -284,70 +377,123 @@ impl<E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
         index: ChunkIndexExpand<S, DIM>,
         call: Call,
     ) -> TileExpand<E, S> {
-        let promise = Policy {
-            bounds: Bounds::Assume,
-            reporter: None,
-        };
-        let policy = if call.masked { &self.policy } else { &promise };
-        let access = index.access(&self.dims, policy);
-        let with = Strength {
-            order: O::ORDER,
-            scope: M::SCOPE,
-        };
+        let access = self.access(index, call.masked);
+        let with = strength::<M>(call.order);
+        let atomics = &self.memory.atomics;
         let sink = Sink {
             call: call.name,
             masked: call.masked,
-            write: &|scope, offset, value| {
-                (self.memory.meet)(scope, offset, value, call.operation, with);
+            write: &|scope, offset, value| match call.operation {
+                Operation::Store => atomics.store(scope, offset, value, with),
+                operation => {
+                    atomics.update(scope, offset, value, operation, with);
+                }
             },
         };
         access.store(scope, group, &self.region, &tile, sink);
         tile
     }
+
+    fn access(&self, index: ChunkIndexExpand<S, DIM>, masked: bool) -> Access {
+        let promise = Policy {
+            bounds: Bounds::Assume,
+            reporter: None,
+        };
+        index.access(&self.dims, if masked { &self.policy } else { &promise })
+    }
 }
 
-/// Does an operation to the atomic at an offset.
-type Meet<E> = Rc<dyn Fn(&Scope, NativeExpand<usize>, Packet<E>, Operation, Strength)>;
+fn strength<M: KnownScope>(order: MemoryOrder) -> Strength {
+    Strength {
+        order,
+        scope: M::SCOPE,
+    }
+}
 
 /// Memory of atomics while the kernel is expanded.
 #[derive(Clone)]
 pub struct AtomicSpanExpand<E: Numeric> {
     memory: Rc<dyn Memory<E>>,
-    meet: Meet<E>,
+    atomics: Rc<dyn Atomics<E>>,
+}
+
+/// Accesses to the vector of atomics (or the lone one) at an offset, its width forgotten by the type.
+trait Atomics<E: Numeric> {
+    fn load(&self, scope: &Scope, offset: NativeExpand<usize>, with: Strength) -> Packet<E>;
+    fn store(&self, scope: &Scope, offset: NativeExpand<usize>, value: Packet<E>, with: Strength);
+    fn update(
+        &self,
+        scope: &Scope,
+        offset: NativeExpand<usize>,
+        value: Packet<E>,
+        operation: Operation,
+        with: Strength,
+    ) -> Packet<E>;
 }
 
 impl<E: Numeric, T: CubePrimitive<Scalar = E>> From<&TensorExpand<Atomic<T>>>
     for AtomicSpanExpand<E>
 {
     fn from(tensor: &TensorExpand<Atomic<T>>) -> Self {
-        let tensor = tensor.clone_unchecked();
-        let extents = Extents {
+        let atomics = || AtomicTensor {
             tensor: tensor.clone_unchecked(),
         };
-        let meet: Meet<E> = Rc::new(move |scope, offset, value, operation, with| {
-            let slice: &SliceExpand<Atomic<T>> = &tensor;
-            let cell = CellExpand::of(scope, slice.__expand_index_method(scope, offset));
-            let value: NativeExpand<T> = value.read_value(scope).into();
-            match operation {
-                Operation::Store => cell.store(scope, value, with),
-                _ => {
-                    cell.update(scope, value, operation, with);
-                }
-            }
-        });
         Self {
-            memory: Rc::new(extents),
-            meet,
+            memory: Rc::new(atomics()),
+            atomics: Rc::new(atomics()),
         }
     }
 }
 
-/// The extents of a tensor of atomics, which is never read or written plainly.
-struct Extents<T: CubePrimitive> {
+/// A tensor of atomics, which is never read or written plainly.
+struct AtomicTensor<T: CubePrimitive> {
     tensor: TensorExpand<Atomic<T>>,
 }
 
-impl<T: CubePrimitive> Memory<T::Scalar> for Extents<T> {
+impl<T: CubePrimitive> AtomicTensor<T> {
+    fn cell(&self, scope: &Scope, offset: NativeExpand<usize>) -> CellExpand<T> {
+        let slice: &SliceExpand<Atomic<T>> = &self.tensor;
+        CellExpand::of(scope, slice.__expand_index_method(scope, offset))
+    }
+}
+
+impl<T: CubePrimitive<Scalar: Numeric>> Atomics<T::Scalar> for AtomicTensor<T> {
+    fn load(
+        &self,
+        scope: &Scope,
+        offset: NativeExpand<usize>,
+        with: Strength,
+    ) -> Packet<T::Scalar> {
+        let held = self.cell(scope, offset).load(scope, with);
+        held.read_value(scope).into()
+    }
+    fn store(
+        &self,
+        scope: &Scope,
+        offset: NativeExpand<usize>,
+        value: Packet<T::Scalar>,
+        with: Strength,
+    ) {
+        let value: NativeExpand<T> = value.read_value(scope).into();
+        self.cell(scope, offset).store(scope, value, with);
+    }
+    fn update(
+        &self,
+        scope: &Scope,
+        offset: NativeExpand<usize>,
+        value: Packet<T::Scalar>,
+        operation: Operation,
+        with: Strength,
+    ) -> Packet<T::Scalar> {
+        let value: NativeExpand<T> = value.read_value(scope).into();
+        let cell = self.cell(scope, offset);
+        cell.update(scope, value, operation, with)
+            .read_value(scope)
+            .into()
+    }
+}
+
+impl<T: CubePrimitive> Memory<T::Scalar> for AtomicTensor<T> {
     fn width(&self, scope: &Scope) -> usize {
         T::__expand_vector_size(scope)
     }

@@ -4,7 +4,7 @@ use super::access::{Access, Axis, IndexList, Region};
 use super::bounds::{Policy, resolve};
 use super::start::{Position, Start, StartExpand, and};
 use crate::handle::comptime_handle;
-use crate::tile::{Tile, TileExpand, TileShape};
+use crate::tile::{Place, Tile, TileExpand, TileShape};
 use core::marker::PhantomData;
 use cubecl::frontend::branch;
 use cubecl::prelude::*;
@@ -111,7 +111,7 @@ impl<I: Int, N: Size> ListOfExpand<N> for &TileExpand<I, (N,)> {
         let tile = self.clone();
         List::new::<I>(move |scope, coordinate| {
             (
-                tile.packet(scope, &[coordinate], 1)
+                tile.packet(scope, &Place::anywhere(&[coordinate]), 1)
                     .read_value(scope)
                     .into(),
                 None,
