@@ -5,10 +5,11 @@ pub mod instructions;
 mod model;
 mod operations;
 mod orders;
+mod views;
 
 use girih_testkit::case::Case;
 
 /// Every case of the module.
 pub fn cases() -> Vec<Case> {
-    [operations::cases(), orders::cases()].concat()
+    [operations::cases(), orders::cases(), views::cases()].concat()
 }
