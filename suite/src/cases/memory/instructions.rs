@@ -24,6 +24,7 @@ cases! {
     ptx_of_shared_memory,
     llvm_of_every_order,
     spirv_of_every_order,
+    spirv_of_a_fence_alone,
     hip_of_every_order,
     metal_of_every_order,
 }
@@ -555,6 +556,23 @@ fn spirv_of_every_order(_: &Toolkit) -> Result<(), Error> {
     in_every_order!(Language::Spirv, Cube, at(workgroup));
     in_every_order!(Language::Spirv, Cluster, at(device));
     in_every_order!(Language::Spirv, Device, at(device));
+    Ok(())
+}
+
+/// A fence and nothing else that has an order.
+#[cube(launch_unchecked)]
+fn fence_alone(out: &mut [u32]) {
+    out[0] = 1u32;
+    fence::<m::Release, m::Device>();
+    out[1] = 1u32;
+}
+
+fn spirv_of_a_fence_alone(_: &Toolkit) -> Result<(), Error> {
+    let properties = Language::Spirv.properties();
+    let kernel = fence_alone::FenceAlone::new(settings(32), properties, target(), buffer());
+    let text = Language::Spirv.write(kernel)?;
+    assert_spirv(&text, "OpMemoryBarrier", 1, &[spirv_semantics(Release)]);
+    assert_lines(&text, &[&["OpCapability", "VulkanMemoryModelDeviceScope"]]);
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use cubecl_spirv::ops::to_spirv_dialect::ToSpirvDialectOp;
 use cubecl_spirv::types::ty_to_spirv_dialect;
 use pliron::value::Value;
 use pliron_spirv::ops;
-use pliron_spirv::spirv::{MemorySemantics, Scope, StorageClass};
+use pliron_spirv::spirv::{Capability, MemorySemantics, Scope, StorageClass};
 use pliron_spirv::types::PointerType;
 
 /// The scope, no wider than the memory: shared memory is seen by one cube.
@@ -169,9 +169,24 @@ impl ToSpirvDialectOp for FenceOp {
             AtScope::Cube => Scope::Workgroup,
             _ => Scope::Device,
         };
+        if scope == Scope::Device {
+            require_device_scope(ctx, self.get_operation());
+        }
         let op = ops::MemoryBarrierOp::new(ctx, scope, semantics(order));
         rewriter.append_op(ctx, &op);
         rewriter.erase_operation(ctx, self.get_operation());
         Ok(())
+    }
+}
+
+/// Declares what the Vulkan memory model asks of a module that orders at the device's scope. CubeCL does so for atomics
+/// and for barriers of execution, but has no fence.
+fn require_device_scope(ctx: &Context, op: Ptr<Operation>) {
+    let mut parent = { op.deref(ctx).get_parent_op(ctx) };
+    while let Some(op) = parent {
+        if let Some(module) = Operation::get_op::<ops::SpirvModuleOp>(op, ctx) {
+            return module.insert_capability(ctx, Capability::VulkanMemoryModelDeviceScopeKHR);
+        }
+        parent = op.deref(ctx).get_parent_op(ctx);
     }
 }
