@@ -37,3 +37,8 @@ pub use partition::{
 };
 pub use span::{Span, SpanExpand, SpanMut, SpanMutExpand, SpanSource, SpanSourceMut};
 pub use start::{Chunk, ChunkExpand, Start, StartExpand, chunk};
+
+/// The book's chapter, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/src/views.md")]
+struct Book;
