@@ -5,6 +5,7 @@ use girih_testkit::case::Case;
 #[cfg(feature = "burn")]
 pub mod burn;
 pub mod kernels;
+pub mod litmus;
 pub mod memory;
 #[cfg(feature = "offline")]
 pub mod offline;
@@ -20,6 +21,7 @@ pub fn device_cases() -> Vec<Case> {
         views::cases(),
         kernels::cases(),
         memory::cases(),
+        litmus::cases(),
         #[cfg(feature = "burn")]
         burn::cases(),
     ]
