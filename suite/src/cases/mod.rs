@@ -31,5 +31,10 @@ pub fn device_cases() -> Vec<Case> {
 /// Every case that compiles kernels for an NVIDIA GPU without one.
 #[cfg(feature = "offline")]
 pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
-    [offline::cases(), memory::instructions::cases()].concat()
+    [
+        offline::cases(),
+        memory::instructions::cases(),
+        litmus::compiled::cases(),
+    ]
+    .concat()
 }

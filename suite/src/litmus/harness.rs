@@ -7,11 +7,11 @@ use girih::device::Device;
 use girih::memory::{self, MemoryScope};
 use girih_testkit::{Buffer, Rt};
 
-use super::Test;
 use super::kernels::{NOT_PLAYED, OUTCOMES, play, tally};
 use super::model::{Kind, Verdicts};
 use super::program::{LOCATIONS, Outcome, Program};
 use super::stage::Stage;
+use super::{Space, Test};
 
 /// Launches whose counts are read at once.
 const LAUNCHES: u32 = 8;
@@ -120,6 +120,8 @@ impl<'a> Harness<'a> {
         for access in test.required() {
             device.require_atomic("litmus", &access)?;
         }
+        let has = test.space == Space::Global || device.has_shared_memory();
+        device.require(has, "litmus", "working shared memory")?;
         let mut played = Played::new(test.program());
         let mut memory = Memory::new(self.rt, test, &played.program);
         loop {
@@ -192,8 +194,8 @@ impl<'a> Memory<'a> {
         unsafe {
             play::launch_unchecked::<S>(
                 &self.rt.client,
-                CubeCount::new_1d(self.stage.cubes),
-                CubeDim::new_1d(self.stage.units),
+                CubeCount::new_1d(self.stage.ensemble.cubes),
+                CubeDim::new_1d(self.stage.ensemble.units),
                 self.cells.arg(),
                 self.seen.arg(),
                 self.meeting.arg(),
@@ -211,7 +213,11 @@ impl<'a> Memory<'a> {
         unsafe {
             tally::launch_unchecked(
                 &self.rt.client,
-                CubeCount::new_1d(if self.stage.cubes == 1 { 1 } else { cubes }),
+                CubeCount::new_1d(if self.stage.ensemble.cubes == 1 {
+                    1
+                } else {
+                    cubes
+                }),
                 self.rt.cube_dim(),
                 self.cells.arg(),
                 self.seen.arg(),

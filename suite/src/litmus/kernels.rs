@@ -20,10 +20,8 @@ pub const OUTCOMES: u32 = 256;
 const MOMENTS: u32 = 8;
 /// Moments by which a role's second access may come later.
 const GAPS: u32 = 4;
-/// Pauses between two moments: none, and this many powers of two of steps.
-const PAUSES: u32 = 6;
-/// How often a cube looks whether the others have come before it goes on without them.
-const PATIENCE: u32 = 4096;
+/// Moments of a round.
+pub(super) const ROUND: u32 = MOMENTS + GAPS;
 
 /// Plays the trials of a launch.
 ///
@@ -41,7 +39,7 @@ pub fn play<S: KnownScope>(
     let mut chance = hash(seed ^ hash(ABSOLUTE_POS as u32));
     if comptime!(stage.shared) {
         let near = Shared::<[Atomic<u32>]>::new_slice(comptime!(stage.shared_cells()));
-        for batch in 0..comptime!(stage.batches) {
+        for batch in 0..comptime!(stage.ensemble.batches) {
             clear(&*near);
             meet(meeting, batch, stage);
             let rounds = comptime!(program.clone());
@@ -51,7 +49,7 @@ pub fn play<S: KnownScope>(
             sync_cube();
         }
     } else {
-        for batch in 0..comptime!(stage.batches) {
+        for batch in 0..comptime!(stage.ensemble.batches) {
             meet(meeting, batch, stage);
             let rounds = comptime!(program.clone());
             chance = play_batch::<S>(cells, seen, seed, batch, chance, rounds, stage);
@@ -93,16 +91,15 @@ fn keep(
 /// a cube that is not there must not stop those that are.
 #[cube]
 fn meet(meeting: &[Atomic<u32>], batch: u32, #[comptime] stage: Stage) {
-    if comptime!(stage.wide && stage.cubes > 1) {
+    if comptime!(stage.wide && stage.ensemble.cubes > 1) {
         if UNIT_POS == 0 {
-            let come = (batch + 1) * comptime!(stage.cubes);
+            let come = (batch + 1) * comptime!(stage.ensemble.cubes);
             meeting[0].at::<Device>().fetch_add::<Relaxed>(1u32);
+            let patience = comptime!(stage.ensemble.patience);
             let mut looks = 0u32;
-            while looks < PATIENCE {
-                looks += 1;
-                if meeting[0].at::<Device>().load::<Relaxed>() >= come {
-                    looks = u32::new(comptime!(PATIENCE as i64));
-                }
+            while looks < patience {
+                let all = meeting[0].at::<Device>().load::<Relaxed>() >= come;
+                looks = select(all, patience, looks + 1);
             }
         }
     }
@@ -143,9 +140,9 @@ fn play_batch<S: KnownScope>(
     let mut observed = Array::<u32>::new(seats);
     let mut places = Array::<u32>::new(comptime!(seats * LOCATIONS));
 
-    for round in 0..comptime!(stage.rounds) {
-        let key = hash(seed ^ hash(batch * comptime!(stage.rounds) + round));
-        let pause = (1u32 << (hash(key) % comptime!(PAUSES + 1))) >> 1;
+    for round in 0..comptime!(stage.ensemble.rounds) {
+        let key = hash(seed ^ hash(batch * comptime!(stage.ensemble.rounds) + round));
+        let pause = (1u32 << (hash(key) % comptime!(stage.ensemble.pauses + 1))) >> 1;
         let before = if comptime!(stage.shared) {
             round * comptime!(stage.trials_of_round())
         } else {
@@ -173,7 +170,7 @@ fn play_batch<S: KnownScope>(
                     cell_of(seed, before + trial, comptime!(location as u32), all);
             }
         }
-        for moment in 0..comptime!(MOMENTS + GAPS) {
+        for moment in 0..comptime!(ROUND) {
             for _step in 0..pause {
                 chance = advance(chance);
             }
@@ -362,9 +359,38 @@ pub fn tally(
     #[comptime] program: Program,
     #[comptime] stage: Stage,
 ) {
-    let bins = Shared::<[Atomic<u32>]>::new_slice(comptime!(OUTCOMES as usize + 1));
-    clear(&*bins);
-    sync_cube();
+    if comptime!(stage.counts_in_shared) {
+        let bins = Shared::<[Atomic<u32>]>::new_slice(comptime!(OUTCOMES as usize + 1));
+        clear(&*bins);
+        sync_cube();
+        count::<Cube>(cells, seen, &*bins, seed, program, stage);
+        sync_cube();
+        for bin in range_stepped(UNIT_POS, comptime!(OUTCOMES + 1), CUBE_DIM) {
+            let trials = bins[bin as usize].at::<Cube>().load::<Relaxed>();
+            if trials > 0 {
+                histogram[bin as usize]
+                    .at::<Device>()
+                    .fetch_add::<Relaxed>(trials);
+            }
+        }
+    } else {
+        count::<Device>(cells, seen, histogram, seed, program, stage);
+    }
+    if ABSOLUTE_POS == 0 {
+        meeting[0].store_weak(0u32);
+    }
+}
+
+/// Adds the outcome of each of the unit's trials to its bin, and clears what they used.
+#[cube]
+fn count<S: KnownScope>(
+    cells: &[Atomic<u32>],
+    seen: &mut [u32],
+    bins: &[Atomic<u32>],
+    seed: u32,
+    #[comptime] program: Program,
+    #[comptime] stage: Stage,
+) {
     let all = comptime!(stage.trials());
     let units = CUBE_COUNT as u32 * CUBE_DIM;
     for trial in range_stepped(ABSOLUTE_POS as u32, all, units) {
@@ -386,19 +412,7 @@ pub fn tally(
             cells[cell].store_weak(0u32);
         }
         bins[min(outcome, OUTCOMES) as usize]
-            .at::<Cube>()
+            .at::<S>()
             .fetch_add::<Relaxed>(1u32);
-    }
-    sync_cube();
-    for bin in range_stepped(UNIT_POS, comptime!(OUTCOMES + 1), CUBE_DIM) {
-        let count = bins[bin as usize].at::<Cube>().load::<Relaxed>();
-        if count > 0 {
-            histogram[bin as usize]
-                .at::<Device>()
-                .fetch_add::<Relaxed>(count);
-        }
-    }
-    if ABSOLUTE_POS == 0 {
-        meeting[0].store_weak(0u32);
     }
 }

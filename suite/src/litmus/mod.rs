@@ -37,13 +37,13 @@
 
 mod command;
 mod harness;
-mod kernels;
+pub(crate) mod kernels;
 pub mod model;
 pub mod program;
 mod relation;
 mod report;
 pub mod shapes;
-mod stage;
+pub(crate) mod stage;
 
 use std::fmt;
 
