@@ -36,7 +36,7 @@ pub fn play<S: KnownScope>(
     #[comptime] program: Program,
     #[comptime] stage: Stage,
 ) {
-    let mut chance = hash(seed ^ hash(ABSOLUTE_POS as u32));
+    let mut chance = hash(seed ^ hash(ABSOLUTE_POS as u32)) | 1;
     if comptime!(stage.shared) {
         let near = Shared::<[Atomic<u32>]>::new_slice(comptime!(stage.shared_cells()));
         for batch in 0..comptime!(stage.ensemble.batches) {
@@ -334,16 +334,19 @@ fn cell_of(seed: u32, trial: u32, #[comptime] location: u32, #[comptime] trials:
     select(mix >> 31 == 0, beside, apart)
 }
 
-/// The next state of a chance (the generator of PCG).
+/// The next state of a chance, which is not 0 (Marsaglia's xorshift). No compiler takes two steps at once, so that a pause
+/// of more steps is a longer one.
 #[cube]
 fn advance(state: u32) -> u32 {
-    state * 747_796_405u32 + 2_891_336_453u32
+    let left = state ^ (state << 13);
+    let right = left ^ (left >> 17);
+    right ^ (right << 5)
 }
 
-/// Bits that look independent of those of other numbers (the output of PCG RXS-M-XS 32).
+/// Bits that look independent of those of other numbers (a step and the output of PCG RXS-M-XS 32).
 #[cube]
 fn hash(number: u32) -> u32 {
-    let state = advance(number);
+    let state = number * 747_796_405u32 + 2_891_336_453u32;
     let word = ((state >> ((state >> 28) + 4)) ^ state) * 277_803_737u32;
     (word >> 22) ^ word
 }

@@ -61,7 +61,7 @@ impl Ensemble {
             cubes: 1,
             rounds: 32,
             batches: 2048 / units,
-            pauses: 8,
+            pauses: 5,
             patience: 0,
         }
     }
@@ -75,9 +75,9 @@ impl Ensemble {
             units: plane,
             cubes: below(cores.clamp(2, FEW_CUBES)),
             rounds: 16,
-            batches: 8,
-            pauses: 6,
-            patience: 1024,
+            batches: 16,
+            pauses: 5,
+            patience: 512,
         }
     }
 
