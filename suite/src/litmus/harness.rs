@@ -13,7 +13,7 @@ use super::program::{LOCATIONS, Outcome, Program};
 use super::stage::Stage;
 use super::{Space, Test};
 
-/// Launches whose counts are read at once.
+/// Launches whose counts are read at once, after the first few.
 const LAUNCHES: u32 = 8;
 /// Trials that a unit of the count looks at, where there is a choice.
 const COUNTED: u32 = 8;
@@ -95,6 +95,20 @@ impl Played {
 }
 
 /// Plays tests on one device.
+///
+/// ```
+/// use girih_suite::litmus::{Error, Harness, Test, model::Kind};
+/// use girih_testkit::Rt;
+///
+/// fn main() -> Result<(), Error> {
+///     let test = Test::stated().remove(0);
+///     for rt in Rt::present() {
+///         let played = Harness::new(rt).play(&test, |played| played.trials() >= 1000)?;
+///         assert_eq!(played.seen(Kind::Forbidden), []);
+///     }
+///     Ok(())
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Harness<'a> {
     rt: &'a Rt,
@@ -124,15 +138,16 @@ impl<'a> Harness<'a> {
         device.require(has, "litmus", "working shared memory")?;
         let mut played = Played::new(test.program());
         let mut memory = Memory::new(self.rt, test, &played.program);
+        let mut launches = 1;
         loop {
             let start = Instant::now();
-            let first = played.trials() == 0;
-            // The first launch waits for the compiler: one is enough to be rid of that.
-            memory.launch(if first { 1 } else { LAUNCHES });
+            memory.launch(launches);
             let trials = memory.collect(&mut played.counts)?;
-            if !first {
+            // The first launch waits for the compiler.
+            if played.trials() > trials {
                 played.timed.0 += trials;
                 played.timed.1 += start.elapsed();
+                launches = LAUNCHES.min(2 * launches);
             }
             if enough(&played) {
                 return Ok(played);

@@ -5,11 +5,13 @@
 #![allow(missing_docs)]
 
 use cubecl::prelude::*;
-use girih::memory::{KnownScope, MemoryOrder};
+use girih::memory::KnownScope;
 use girih::prelude::*;
 
-use super::program::{Access, LARGEST, LOCATIONS, Program, Step};
+use super::place::{advance, assign, cell_of, first_trial, hash};
+use super::program::{LARGEST, LOCATIONS, Program};
 use super::stage::Stage;
+use super::steps::{Part, act};
 
 /// What a role's part of an outcome is until the role was played: no outcome.
 pub const NOT_PLAYED: u32 = OUTCOMES;
@@ -106,14 +108,33 @@ fn meet(meeting: &[Atomic<u32>], batch: u32, #[comptime] stage: Stage) {
     sync_cube();
 }
 
-/// The number of the first trial that the unit's group plays after a meeting.
+/// What the seats of a unit play in a round, seat by seat.
+#[derive(CubeType)]
+struct Parts {
+    /// The role.
+    role: Array<u32>,
+    /// The trial, among those that the group plays in the round.
+    trial: Array<u32>,
+    /// The moment of the first access.
+    first: Array<u32>,
+    /// The moment of the others.
+    second: Array<u32>,
+    /// The cells of the trial, location by location.
+    cells: Array<u32>,
+    /// What was read so far, as a part of the outcome.
+    observed: Array<u32>,
+}
+
 #[cube]
-fn first_trial(batch: u32, #[comptime] stage: Stage) -> u32 {
-    let trials = comptime!(stage.trials_of_batch());
-    if comptime!(stage.wide) {
-        batch * trials
-    } else {
-        (batch * comptime!(stage.groups()) + CUBE_POS as u32) * trials
+fn no_parts(#[comptime] stage: Stage) -> Parts {
+    let seats = comptime!(stage.seats() as usize);
+    Parts {
+        role: Array::new(seats),
+        trial: Array::new(seats),
+        first: Array::new(seats),
+        second: Array::new(seats),
+        cells: Array::new(comptime!(seats * LOCATIONS)),
+        observed: Array::new(seats),
     }
 }
 
@@ -131,224 +152,105 @@ fn play_batch<S: KnownScope>(
     #[comptime] program: Program,
     #[comptime] stage: Stage,
 ) -> u32 {
-    let seats = comptime!(stage.seats() as usize);
     let mut chance = chance;
-    let mut roles = Array::<u32>::new(seats);
-    let mut trials = Array::<u32>::new(seats);
-    let mut first = Array::<u32>::new(seats);
-    let mut second = Array::<u32>::new(seats);
-    let mut observed = Array::<u32>::new(seats);
-    let mut places = Array::<u32>::new(comptime!(seats * LOCATIONS));
-
-    for round in 0..comptime!(stage.ensemble.rounds) {
-        let key = hash(seed ^ hash(batch * comptime!(stage.ensemble.rounds) + round));
+    let mut parts = no_parts(stage);
+    let rounds = comptime!(stage.ensemble.rounds);
+    let first = first_trial(batch, stage);
+    for round in 0..rounds {
+        let key = hash(seed ^ hash(batch * rounds + round));
         let pause = (1u32 << (hash(key) % comptime!(stage.ensemble.pauses + 1))) >> 1;
-        let before = if comptime!(stage.shared) {
-            round * comptime!(stage.trials_of_round())
+        let before = round * comptime!(stage.trials_of_round());
+        // Shared memory holds the cells of one batch.
+        let cells_before = if comptime!(stage.shared) {
+            before
         } else {
-            first_trial(batch, stage) + round * comptime!(stage.trials_of_round())
+            first + before
         };
-        #[unroll]
-        for seat in 0..seats {
-            chance = advance(chance);
-            let draw = hash(chance);
-            let (role, trial) = assign(key, comptime!(seat as u32), stage);
-            roles[seat] = role;
-            trials[seat] = trial + round * comptime!(stage.trials_of_round());
-            first[seat] = draw % MOMENTS;
-            // Half of the roles do both accesses at once.
-            second[seat] = draw % MOMENTS + ((draw >> 8) % GAPS) * ((draw >> 16) & 1);
-            observed[seat] = 0u32;
-            #[unroll]
-            for location in 0..comptime!(LOCATIONS) {
-                let all = comptime!(if stage.shared {
-                    stage.trials_of_batch()
-                } else {
-                    stage.trials()
-                });
-                places[comptime!(seat * LOCATIONS + location)] =
-                    cell_of(seed, before + trial, comptime!(location as u32), all);
-            }
-        }
+        chance = take_parts(&mut parts, seed, key, chance, cells_before, stage);
         for moment in 0..comptime!(ROUND) {
             for _step in 0..pause {
                 chance = advance(chance);
             }
-            #[unroll]
-            for seat in 0..seats {
-                #[unroll]
-                for role in 0..comptime!(program.roles.len()) {
-                    if roles[seat] == comptime!(role as u32) {
-                        let x = places[comptime!(seat * LOCATIONS)];
-                        let y = places[comptime!(seat * LOCATIONS + 1)];
-                        if moment == first[seat] {
-                            let part = comptime!(Part::first(&program, role));
-                            observed[seat] |= act::<S>(cells, x, y, part);
-                        }
-                        if moment == second[seat] {
-                            let part = comptime!(Part::rest(&program, role));
-                            observed[seat] |= act::<S>(cells, x, y, part);
-                        }
-                    }
-                }
-            }
+            let program = comptime!(program.clone());
+            play_moment::<S>(cells, &mut parts, moment, program, stage);
         }
+        write_down(seen, &parts, first + before, stage);
+    }
+    chance
+}
+
+/// Gives each seat its part in a round; gives the state of the unit's chance after that.
+#[cube]
+fn take_parts(
+    parts: &mut Parts,
+    seed: u32,
+    key: u32,
+    chance: u32,
+    before: u32,
+    #[comptime] stage: Stage,
+) -> u32 {
+    let mut chance = chance;
+    let trials = comptime!(match stage.shared {
+        true => stage.trials_of_batch(),
+        false => stage.trials(),
+    });
+    #[unroll]
+    for seat in 0..comptime!(stage.seats() as usize) {
+        chance = advance(chance);
+        let draw = hash(chance);
+        let (role, trial) = assign(key, comptime!(seat as u32), stage);
+        parts.role[seat] = role;
+        parts.trial[seat] = trial;
+        parts.first[seat] = draw % MOMENTS;
+        // Half of the roles do both accesses at once.
+        parts.second[seat] = draw % MOMENTS + ((draw >> 8) % GAPS) * ((draw >> 16) & 1);
+        parts.observed[seat] = 0u32;
         #[unroll]
-        for seat in 0..seats {
-            let all = comptime!(stage.trials());
-            let trial = first_trial(batch, stage) + trials[seat];
-            seen[(roles[seat] * all + trial) as usize] = observed[seat];
+        for location in 0..comptime!(LOCATIONS) {
+            parts.cells[comptime!(seat * LOCATIONS + location)] =
+                cell_of(seed, before + trial, comptime!(location as u32), trials);
         }
     }
     chance
 }
 
-/// The steps that a role does at one moment, and where in the outcome each puts what it reads.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Part(Vec<(Step, usize)>);
-
-impl Part {
-    fn first(program: &Program, role: usize) -> Self {
-        Self::range(program, role, 0..1)
-    }
-
-    fn rest(program: &Program, role: usize) -> Self {
-        Self::range(program, role, 1..program.roles[role].len())
-    }
-
-    fn range(program: &Program, role: usize, range: core::ops::Range<usize>) -> Self {
-        let placed = |at| (program.roles[role][at], program.observation(role, at));
-        Self(range.map(placed).collect())
-    }
-}
-
-/// Does the steps, and gives their part of the outcome.
+/// Does what is due at a moment.
 #[cube]
-fn act<S: KnownScope>(cells: &[Atomic<u32>], x: u32, y: u32, #[comptime] part: Part) -> u32 {
-    let mut observed = 0u32;
+fn play_moment<S: KnownScope>(
+    cells: &[Atomic<u32>],
+    parts: &mut Parts,
+    moment: u32,
+    #[comptime] program: Program,
+    #[comptime] stage: Stage,
+) {
     #[unroll]
-    for at in 0..comptime!(part.0.len()) {
-        let (step, place) = comptime!(part.0[at]);
-        let cell = if comptime!(step.location == 0) { x } else { y };
-        if comptime!(step.observes()) {
-            let value = read::<S>(&cells[cell as usize], step);
-            observed |= min(value, LARGEST) << comptime!(2 * place as u32);
-        } else if comptime!(step.writes()) {
-            write::<S>(&cells[cell as usize], step);
-        } else {
-            order::<S>(step);
-        }
-    }
-    observed
-}
-
-#[cube]
-fn read<S: KnownScope>(cell: &Atomic<u32>, #[comptime] step: Step) -> u32 {
-    if comptime!(step.access == Access::Fetch) {
-        match comptime!(step.order) {
-            MemoryOrder::Acquire => cell.at::<S>().fetch_add::<Acquire>(0u32),
-            MemoryOrder::AcqRel => cell.at::<S>().fetch_add::<AcqRel>(0u32),
-            MemoryOrder::SeqCst => cell.at::<S>().fetch_add::<SeqCst>(0u32),
-            _ => cell.at::<S>().fetch_add::<Relaxed>(0u32),
-        }
-    } else {
-        match comptime!(step.order) {
-            MemoryOrder::Acquire => cell.at::<S>().load::<Acquire>(),
-            MemoryOrder::SeqCst => cell.at::<S>().load::<SeqCst>(),
-            _ => cell.at::<S>().load::<Relaxed>(),
+    for seat in 0..comptime!(stage.seats() as usize) {
+        let x = parts.cells[comptime!(seat * LOCATIONS)];
+        let y = parts.cells[comptime!(seat * LOCATIONS + 1)];
+        #[unroll]
+        for role in 0..comptime!(program.roles.len()) {
+            if parts.role[seat] == comptime!(role as u32) {
+                if moment == parts.first[seat] {
+                    let part = comptime!(Part::first(&program, role));
+                    parts.observed[seat] |= act::<S>(cells, x, y, part);
+                }
+                if moment == parts.second[seat] {
+                    let part = comptime!(Part::rest(&program, role));
+                    parts.observed[seat] |= act::<S>(cells, x, y, part);
+                }
+            }
         }
     }
 }
 
+/// Writes down what each seat observed.
 #[cube]
-fn write<S: KnownScope>(cell: &Atomic<u32>, #[comptime] step: Step) {
-    let value = comptime!(step.value);
-    if comptime!(step.access == Access::Exchange) {
-        match comptime!(step.order) {
-            MemoryOrder::Release => {
-                cell.at::<S>().exchange::<Release>(value);
-            }
-            MemoryOrder::AcqRel => {
-                cell.at::<S>().exchange::<AcqRel>(value);
-            }
-            MemoryOrder::SeqCst => {
-                cell.at::<S>().exchange::<SeqCst>(value);
-            }
-            _ => {
-                cell.at::<S>().exchange::<Relaxed>(value);
-            }
-        }
-    } else {
-        match comptime!(step.order) {
-            MemoryOrder::Release => cell.at::<S>().store::<Release>(value),
-            MemoryOrder::SeqCst => cell.at::<S>().store::<SeqCst>(value),
-            _ => cell.at::<S>().store::<Relaxed>(value),
-        }
+fn write_down(seen: &mut [u32], parts: &Parts, before: u32, #[comptime] stage: Stage) {
+    #[unroll]
+    for seat in 0..comptime!(stage.seats() as usize) {
+        let role = parts.role[seat] * comptime!(stage.trials());
+        seen[(role + before + parts.trial[seat]) as usize] = parts.observed[seat];
     }
-}
-
-#[cube]
-fn order<S: KnownScope>(#[comptime] step: Step) {
-    match comptime!(step.order) {
-        MemoryOrder::Acquire => fence::<Acquire, S>(),
-        MemoryOrder::Release => fence::<Release, S>(),
-        MemoryOrder::AcqRel => fence::<AcqRel, S>(),
-        _ => fence::<SeqCst, S>(),
-    }
-}
-
-/// The role that a seat of this unit plays in a round, and of which of its group's trials.
-///
-/// The seats of the group are numbered; some bits of the number are the role (low ones: the roles are with neighbours; high
-/// ones: in other planes or cubes), the others the rank among those of the same role. Each role then maps ranks to trials
-/// by its own affine permutation.
-#[cube]
-fn assign(key: u32, #[comptime] seat: u32, #[comptime] stage: Stage) -> (u32, u32) {
-    let members = comptime!(stage.members());
-    let bits = comptime!(stage.roles.ilog2());
-    let shifts = comptime!((members * stage.seats() / stage.roles).ilog2() + 1);
-    let member = if comptime!(stage.wide) {
-        ABSOLUTE_POS as u32
-    } else {
-        UNIT_POS
-    };
-    let number = select(
-        key & 1 == 0,
-        member * comptime!(stage.seats()) + seat,
-        member + comptime!(members * seat),
-    );
-    let shift = (key >> 1) % shifts;
-    let role = ((number >> shift) + (key >> 8)) & comptime!(stage.roles - 1);
-    let rank = ((number >> (shift + bits)) << shift) | (number & ((1u32 << shift) - 1));
-    let mix = hash(key + role + 1);
-    let trial = rank * (mix | 1) + (mix >> 16);
-    (role, trial & comptime!(stage.trials_of_round() - 1))
-}
-
-/// Where a location of a trial is: beside the trial's other one or, every other launch, far from it.
-#[cube]
-fn cell_of(seed: u32, trial: u32, #[comptime] location: u32, #[comptime] trials: u32) -> u32 {
-    let mix = hash(seed);
-    let beside = trial * (mix | 1) % trials * comptime!(LOCATIONS as u32) + location;
-    let apart = trial * (hash(mix + location) | 1) % trials + comptime!(location * trials);
-    select(mix >> 31 == 0, beside, apart)
-}
-
-/// The next state of a chance, which is not 0 (Marsaglia's xorshift). No compiler takes two steps at once, so that a pause
-/// of more steps is a longer one.
-#[cube]
-fn advance(state: u32) -> u32 {
-    let left = state ^ (state << 13);
-    let right = left ^ (left >> 17);
-    right ^ (right << 5)
-}
-
-/// Bits that look independent of those of other numbers (a step and the output of PCG RXS-M-XS 32).
-#[cube]
-fn hash(number: u32) -> u32 {
-    let state = number * 747_796_405u32 + 2_891_336_453u32;
-    let word = ((state >> ((state >> 28) + 4)) ^ state) * 277_803_737u32;
-    (word >> 22) ^ word
 }
 
 /// Adds each trial's outcome to its bin, and leaves the buffers as [`play`] wants them.

@@ -10,8 +10,10 @@
 //! read; a second kernel counts the outcomes and clears the memory, and the host reads nothing but the counts. A trial of
 //! which a role was not played, or that observed a value that nobody writes, is an error or a forbidden outcome.
 //!
-//! Where there are fewer units than roles (IRIW on a host of two cores) a unit plays two roles of a trial, their steps
-//! interleaved; that adds order, so what is forbidden stays so.
+//! On the host the units of one cube are threads that run at once and cubes follow each other: one cube plays at every
+//! scope. Where it has fewer units than a trial roles (IRIW on two cores) a unit plays two of them, their steps
+//! interleaved; that adds order, so what is forbidden stays so. A software Vulkan device runs a cube on one thread, its
+//! units in lockstep: its tests at cube scope interleave steps, and only those of wider scope meet in time.
 //!
 //! # The list
 //! Each shape with the weakest orders that forbid its telling outcome ([`Test::stated`]), at cube scope in global and in
@@ -30,20 +32,23 @@
 //!
 //! # The controls
 //! That nothing forbidden is seen proves nothing by itself. So every outcome that is sequentially consistent must be
-//! seen, which says that the roles do meet in every way; and each shape that needs an order is also played relaxed
-//! ([`Test::mutants`]), where its telling outcome is weak and sought. Store buffering must show it on the host, whose
-//! cores have store buffers. CoRR and CoWW have no mutant: what is weaker than relaxed is a data race, of which nothing
-//! is promised.
+//! seen, which says that the roles do meet in every way; the report states the rate of each. And each shape that needs an
+//! order is also played relaxed ([`Test::mutants`]), where its telling outcome is weak and sought. Store buffering must
+//! show it on the host, whose cores have store buffers. CoRR and CoWW have no mutant: what is weaker than relaxed is a
+//! data race, of which nothing is promised.
 
+mod axioms;
 mod command;
 mod harness;
 pub(crate) mod kernels;
 pub mod model;
+mod place;
 pub mod program;
 mod relation;
 mod report;
 pub mod shapes;
 pub(crate) mod stage;
+mod steps;
 
 use std::fmt;
 
