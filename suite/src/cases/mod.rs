@@ -6,6 +6,7 @@ use girih_testkit::case::Case;
 pub mod burn;
 pub mod kernels;
 pub mod layouts;
+pub mod litmus;
 pub mod memory;
 #[cfg(feature = "offline")]
 pub mod offline;
@@ -26,6 +27,7 @@ pub fn device_cases() -> Vec<Case> {
         layouts::refusals::cases(),
         kernels::cases(),
         memory::cases(),
+        litmus::cases(),
         #[cfg(feature = "burn")]
         burn::cases(),
     ]
@@ -39,6 +41,7 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
         offline::cases(),
         offline_layouts::cases(),
         memory::instructions::cases(),
+        litmus::compiled::cases(),
     ]
     .concat()
 }
