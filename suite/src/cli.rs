@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use girih_testkit::{DeviceKind, Rt};
 use libtest_mimic::Arguments;
 
-use crate::{bench, oracle, random, trials};
+use crate::{bench, oracle, random, stress, trials};
 
 /// The device tests, vector files and benchmarks of girih.
 #[derive(Debug, Parser)]
@@ -26,6 +26,8 @@ enum Command {
     Oracle(Oracle),
     /// Time gathers and scatters on one device, and check what they wrote
     Bench(Bench),
+    /// Put the building blocks of `girih::memory::blocks` under load, and check every update
+    Stress(stress::Options),
 }
 
 #[derive(Debug, clap::Args)]
@@ -85,6 +87,7 @@ pub fn main() -> ExitCode {
             device,
             json,
         }) => bench::main(&filters, device, json),
+        Command::Stress(options) => stress::main(&options),
     }
 }
 

@@ -11,4 +11,5 @@ pub mod cases;
 pub mod cli;
 pub mod oracle;
 pub mod random;
+pub mod stress;
 pub mod trials;

@@ -1,5 +1,6 @@
 //! Atomic accesses with orders and scopes: values, refusals, and the instructions that come out.
 
+mod blocks;
 #[cfg(feature = "offline")]
 pub mod instructions;
 mod model;
@@ -10,5 +11,5 @@ use girih_testkit::case::Case;
 
 /// Every case of the module.
 pub fn cases() -> Vec<Case> {
-    [operations::cases(), orders::cases()].concat()
+    [operations::cases(), orders::cases(), blocks::cases()].concat()
 }
