@@ -1,7 +1,7 @@
 //! [`GridBarrier`]: cubes that write, meet, and read what another wrote, over and over.
 
 use super::payload::{SECTOR, expected, read, write};
-use super::setting::{Fault, Setting, concurrent_cubes};
+use super::setting::{Fault, Setting};
 use cubecl::prelude::*;
 use girih::memory::blocks::{GridBarrier, Ordered, Orders, Unordered};
 use girih::prelude::*;
@@ -48,7 +48,7 @@ pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
     let cells = setting.zeros(STRIDE + 1);
     let mut meetings = 0;
     for _ in 0..2 {
-        let most = concurrent_cubes(setting.rt);
+        let most = setting.machine.cubes_at_once;
         let (cubes, units) = (setting.between(most.min(2), most), setting.units());
         let (rounds, seed) = (setting.between(1, 16), setting.draw());
         let grid = [cubes, units, rounds];

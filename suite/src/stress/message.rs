@@ -1,7 +1,7 @@
 //! [`Message`]: a chain of cubes, and pairs of cubes that answer each other.
 
 use super::payload::{SECTOR, expected, read, touch, write};
-use super::setting::{Fault, Setting, concurrent_cubes};
+use super::setting::{Fault, Setting};
 use cubecl::prelude::*;
 use girih::memory::blocks::{Message, Ordered, Orders, TicketCounter, Unordered};
 use girih::prelude::*;
@@ -92,7 +92,7 @@ fn converse<O: Orders>(
 /// A chain, and conversations where cubes run at once. Gives the number of messages.
 pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
     let chained = chain_round(setting)?;
-    match concurrent_cubes(setting.rt) {
+    match setting.machine.cubes_at_once {
         0 | 1 => Ok(chained),
         _ => Ok(chained + converse_round(setting)?),
     }
@@ -101,7 +101,7 @@ pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
 /// A chain of cubes, each of which has begun before its successors. Gives the number of messages.
 pub fn chain_round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
     let units = setting.units();
-    let cubes = setting.cubes().min((MOST_UNITS / units).max(1));
+    let cubes = setting.contending_cubes().min((MOST_UNITS / units).max(1));
     let seed = setting.draw();
     match setting.mutant {
         false => chained::<Ordered>(setting, cubes, units, seed),
@@ -149,7 +149,7 @@ fn chained<O: Orders>(
 
 /// Pairs of cubes that run at once. Gives the number of messages.
 pub fn converse_round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
-    let most = (concurrent_cubes(setting.rt) / 2).max(1);
+    let most = (setting.machine.cubes_at_once / 2).max(1);
     let (pairs, units) = (setting.between(1, most), setting.units());
     let (messages, seed) = (setting.between(2, 32), setting.draw());
     match setting.mutant {

@@ -6,6 +6,7 @@
 
 mod grid_barrier;
 mod last_cube;
+mod machine;
 pub mod message;
 mod payload;
 mod queue;
@@ -13,7 +14,8 @@ mod setting;
 mod spin_lock;
 mod ticket;
 
-pub use setting::{Fault, Setting, concurrent_cubes};
+pub use machine::Machine;
+pub use setting::{Fault, Setting};
 
 use crate::bench::choose;
 use girih::device::Device;

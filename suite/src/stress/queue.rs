@@ -80,7 +80,9 @@ fn note(data: &[Atomic<u32>], noted: &[Atomic<u32>], record: u32) {
 /// One queue, from empty to empty. Gives the number of records.
 pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
     let units = setting.units();
-    let cubes = setting.cubes().min((MOST_RECORDS / 2 / units).max(1));
+    let cubes = setting
+        .contending_cubes()
+        .min((MOST_RECORDS / 2 / units).max(1));
     let records = setting.between(2, (MOST_RECORDS / (cubes * units)).clamp(2, 64));
     let load = Load {
         cubes,

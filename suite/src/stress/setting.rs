@@ -1,11 +1,7 @@
 //! Under what a block is stressed: a device, a load drawn at random, and orders.
 
-use cubecl::prelude::*;
-use girih::device::Device as Able;
-use girih::memory::blocks::GridBarrier;
-use girih::prelude::*;
+use super::machine::Machine;
 use girih_testkit::{Buffer, DeviceKind, Error, Rt};
-use std::sync::OnceLock;
 
 /// What a round found wrong.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -32,6 +28,8 @@ impl From<String> for Fault {
 pub struct Setting<'a> {
     /// The device.
     pub rt: &'a Rt,
+    /// How it runs units that wait.
+    pub machine: Machine,
     /// Whether the block runs without its orders.
     pub mutant: bool,
     /// Cubes of a launch at the most.
@@ -46,6 +44,7 @@ impl<'a> Setting<'a> {
     pub fn light(rt: &'a Rt) -> Self {
         Self {
             rt,
+            machine: Machine::of(rt),
             mutant: false,
             most_cubes: 8,
             sizes: 1,
@@ -55,11 +54,12 @@ impl<'a> Setting<'a> {
 
     /// As much as the device takes at once, and more.
     pub fn heavy(rt: &'a Rt, mutant: bool, seed: u64) -> Self {
-        let processors = GridBarrier::most_cubes(&Able::of(&rt.client));
+        let machine = Machine::of(rt);
         Self {
             rt,
+            machine,
             mutant,
-            most_cubes: (4 * processors).max(16),
+            most_cubes: (4 * machine.cubes_at_once).max(16),
             sizes: 3,
             state: seed,
         }
@@ -85,10 +85,18 @@ impl<'a> Setting<'a> {
         self.between(1, most)
     }
 
+    /// Cubes of a launch in which units may have to wait for units of other cubes.
+    pub fn contending_cubes(&mut self) -> u32 {
+        match self.machine.waits {
+            true => self.cubes(),
+            false => 1,
+        }
+    }
+
     /// Units of a cube: as many as suit the device, or half of that, or a quarter.
     pub fn units(&mut self) -> u32 {
         let halvings = self.between(0, self.sizes - 1);
-        (self.rt.units >> halvings).max(1)
+        (self.machine.units >> halvings).max(1)
     }
 
     /// How often a unit looks before it gives up: seconds, on this device.
@@ -110,51 +118,5 @@ impl<'a> Setting<'a> {
             0 => Ok(()),
             units => Err(Fault::Stuck(units)),
         }
-    }
-}
-
-/// Cubes that run at once on the device: those that a grid barrier may have, and on a Vulkan device, of which nothing is
-/// known, as many as were seen to wait for each other with success.
-pub fn concurrent_cubes(rt: &Rt) -> u32 {
-    static MEASURED: OnceLock<u32> = OnceLock::new();
-    match rt.kind {
-        DeviceKind::Vulkan => *MEASURED.get_or_init(|| {
-            let counts = [8, 4, 2];
-            counts
-                .into_iter()
-                .find(|&cubes| meet_each_other(rt, cubes))
-                .unwrap_or(1)
-        }),
-        _ => GridBarrier::most_cubes(&Able::of(&rt.client)),
-    }
-}
-
-/// Whether the first units of that many cubes can wait for each other.
-fn meet_each_other(rt: &Rt, cubes: u32) -> bool {
-    let (arrived, gave_up) = (rt.put(&[0u32]), rt.put(&[0u32]));
-    // SAFETY: only the first cells are touched.
-    unsafe {
-        meet::launch_unchecked(
-            &rt.client,
-            CubeCount::new_1d(cubes),
-            CubeDim::new_single(),
-            arrived.arg(),
-            gave_up.arg(),
-            1 << 23,
-        );
-    }
-    rt.read(&gave_up).is_ok_and(|gave_up| gave_up == [0])
-}
-
-#[cube(launch_unchecked)]
-fn meet(arrived: &[Atomic<u32>], gave_up: &[Atomic<u32>], patience: u32) {
-    let count = arrived[0].at::<Device>();
-    count.fetch_add::<Relaxed>(1u32);
-    let mut left = patience;
-    while count.load::<Relaxed>() < CUBE_COUNT as u32 && left > 0u32 {
-        left -= 1u32;
-    }
-    if left == 0u32 {
-        gave_up[0].at::<Device>().fetch_add::<Relaxed>(1u32);
     }
 }

@@ -70,7 +70,11 @@ fn sum_to(units: u32, rounds: u32) -> u32 {
 
 /// A lock for all, then one for each cube. Gives the number of critical sections.
 pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
-    let (cubes, units, rounds) = (setting.cubes(), setting.units(), setting.between(1, 4));
+    let (cubes, units, rounds) = (
+        setting.contending_cubes(),
+        setting.units(),
+        setting.between(1, 4),
+    );
     let contended = match setting.mutant {
         false => between_cubes::<Ordered>(setting, cubes, units, rounds),
         true => between_cubes::<Unordered>(setting, cubes, units, rounds),

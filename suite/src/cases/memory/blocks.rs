@@ -1,6 +1,6 @@
 //! The building blocks: what each promises under a light load, its edges one by one, and its refusals.
 
-use crate::stress::{self, BLOCKS, Setting, concurrent_cubes};
+use crate::stress::{self, BLOCKS, Machine, Setting};
 use cubecl::prelude::*;
 use girih::Error;
 use girih::device::{Device as Able, Target};
@@ -12,7 +12,7 @@ cases! {
     a_lock_loses_no_update needs [ORDERS],
     every_ticket_has_one_owner,
     the_last_cube_sees_what_all_wrote needs [ORDERS],
-    a_message_is_seen_along_a_chain needs [ORDERS],
+    a_message_is_seen_along_a_chain needs [ORDERS, WAITS],
     a_message_is_seen_and_answered needs [ORDERS, CUBES_AT_ONCE],
     a_grid_barrier_parts_the_phases needs [ORDERS, CUBES_AT_ONCE],
     a_grid_barrier_of_one_cube_is_a_barrier needs [ORDERS],
@@ -32,10 +32,16 @@ const ORDERS: Need = Need {
     met: |rt| Message::<Device>::require(&Able::of(&rt.client)).is_ok(),
 };
 
+/// Loops that last as long as their condition says.
+const WAITS: Need = Need {
+    what: "loops without an end of their own",
+    met: |rt| Machine::of(rt).waits,
+};
+
 /// Cubes that can wait for each other whatever their order.
 const CUBES_AT_ONCE: Need = Need {
     what: "cubes that run at once",
-    met: |rt| concurrent_cubes(rt) > 1,
+    met: |rt| Machine::of(rt).cubes_at_once > 1,
 };
 
 /// A few rounds of a block's stress.
@@ -101,14 +107,15 @@ fn reverse_twice(cells: &[Atomic<u32>], values: &mut [u32]) {
 }
 
 fn a_grid_barrier_of_one_cube_is_a_barrier(rt: &Rt) -> Result<(), girih_testkit::Error> {
-    let values: Vec<u32> = (100..100 + rt.units).collect();
+    let units = Machine::of(rt).units;
+    let values: Vec<u32> = (100..100 + units).collect();
     let (cells, reversed) = (rt.put(&[0u32, 7]), rt.put(&values));
     // SAFETY: there is a value for each unit of the one cube, which has at most 256.
     unsafe {
         reverse_twice::launch_unchecked(
             &rt.client,
             CubeCount::new_single(),
-            rt.cube_dim(),
+            CubeDim::new_1d(units),
             cells.arg(),
             reversed.arg(),
         );
