@@ -39,6 +39,7 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
         offline::cases(),
         offline_layouts::cases(),
         memory::instructions::cases(),
+        memory::block_instructions::cases(),
     ]
     .concat()
 }

@@ -12,7 +12,7 @@ const STRIDE: usize = 32;
 
 /// Each unit writes a sector, reads another cube's after a barrier, and writes anew after one more.
 #[cube(launch_unchecked)]
-fn phases<O: Orders>(
+pub(crate) fn phases<O: Orders>(
     cells: &[Atomic<u32>],
     data: &[Atomic<u32>],
     sums: &mut [u32],

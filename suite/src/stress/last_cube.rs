@@ -15,7 +15,7 @@ const LAUNCHES: u32 = 3;
 
 /// Each unit writes a sector; the last cube leaves the checksums of all of them, and counts itself.
 #[cube(launch_unchecked)]
-fn combine<O: Orders>(
+pub(crate) fn combine<O: Orders>(
     cell: &[Atomic<u32>],
     data: &[Atomic<u32>],
     sums: &mut [u32],

@@ -16,7 +16,7 @@ const MOST_UNITS: u32 = 2048;
 /// A cube takes a ticket, waits for the cube with the one before, and writes what follows from what that wrote. A unit
 /// reads what another unit wrote, and leaves its checksum.
 #[cube(launch_unchecked)]
-fn chain<O: Orders>(
+pub(crate) fn chain<O: Orders>(
     cells: &[Atomic<u32>],
     data: &[Atomic<u32>],
     sums: &mut [u32],
@@ -53,7 +53,7 @@ fn chain<O: Orders>(
 /// Of each pair of cubes the first sends numbered messages from all of its units, and writes the next one when the
 /// second, which leaves the checksums, has answered.
 #[cube(launch_unchecked)]
-fn converse<O: Orders>(
+pub(crate) fn converse<O: Orders>(
     cells: &[Atomic<u32>],
     data: &[Atomic<u32>],
     sums: &mut [u32],

@@ -4,14 +4,14 @@
 //! expects: any update that is lost, done twice, or seen too early makes a difference. The *mutant* of a block is the same
 //! code with its orders removed. That a round can tell the two apart is what makes its silence worth something.
 
-mod grid_barrier;
-mod last_cube;
+pub(crate) mod grid_barrier;
+pub(crate) mod last_cube;
 mod machine;
-pub mod message;
+pub(crate) mod message;
 mod payload;
-mod queue;
+pub(crate) mod queue;
 mod setting;
-mod spin_lock;
+pub(crate) mod spin_lock;
 mod ticket;
 
 pub use machine::Machine;

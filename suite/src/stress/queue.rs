@@ -13,7 +13,7 @@ const MOST_RECORDS: u32 = 4096;
 /// Each unit pushes its records, and pops one whenever it has tried to push; `noted` holds how often each record was
 /// popped, and the checksum of what was found in it.
 #[cube(launch_unchecked)]
-fn exchange<O: Orders>(
+pub(crate) fn exchange<O: Orders>(
     cells: &[Atomic<u32>],
     data: &[Atomic<u32>],
     noted: &[Atomic<u32>],

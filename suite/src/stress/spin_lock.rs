@@ -14,7 +14,7 @@ const STRIDE: u32 = 32;
 
 /// Each unit adds its number, from 1, to each guarded cell, `rounds` times; `ran` counts its turns.
 #[cube(launch_unchecked)]
-fn contend<O: Orders>(
+pub(crate) fn contend<O: Orders>(
     lock: &[Atomic<u32>],
     data: &[Atomic<u32>],
     ran: &mut [u32],
@@ -38,7 +38,12 @@ fn contend<O: Orders>(
 
 /// The same in shared memory: each cube has a lock and a number of its own.
 #[cube(launch_unchecked)]
-fn contend_in_cube<O: Orders>(sums: &mut [u32], ran: &mut [u32], rounds: u32, patience: u32) {
+pub(crate) fn contend_in_cube<O: Orders>(
+    sums: &mut [u32],
+    ran: &mut [u32],
+    rounds: u32,
+    patience: u32,
+) {
     let cells = shared::<Atomic<u32>>(2usize);
     if UNIT_POS < 2 {
         cells[UNIT_POS as usize].at::<Cube>().store::<Relaxed>(0u32);

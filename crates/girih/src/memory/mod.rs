@@ -41,3 +41,8 @@ pub use order::{
 };
 pub use scope::{Cluster, Cube, Device, KnownScope, MemoryScope, System, Unit};
 pub use shared_memory::shared;
+
+/// The book's chapter, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/src/memory.md")]
+struct Book;

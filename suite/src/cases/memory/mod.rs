@@ -1,5 +1,7 @@
 //! Atomic accesses with orders and scopes: values, refusals, and the instructions that come out.
 
+#[cfg(feature = "offline")]
+pub mod block_instructions;
 mod blocks;
 #[cfg(feature = "offline")]
 pub mod instructions;

@@ -37,6 +37,10 @@
 //! | CPU | planes have one unit | all run if the kernel has shared memory or `sync_cube` | one after another |
 //! | Vulkan | may run in lockstep | promised at barriers only | promised nothing |
 //!
+//! Mesa 22.3's software driver for Vulkan keeps less: it ends any loop after 65,536 rounds, and it takes an ordered access
+//! for a barrier of the cube, so that a cube of several planes may only do them together. Blocks that do not wait run
+//! there in cubes of one plane.
+//!
 //! So: wait for a cube only if it has certainly begun, which a [`TicketCounter`] can arrange, or if the whole grid fits
 //! the device, which [`GridBarrier::require`] checks. Between the units of a cube use its own barriers.
 // CubeCL's macros write undocumented twins of the items here.

@@ -57,19 +57,28 @@ const MOST: u32 = 1 << 30;
 /// use girih::memory::blocks::BoundedQueue;
 /// use girih::prelude::*;
 ///
-/// /// Halves numbers until they are odd; what is still even goes back into the queue for whoever is free.
+/// /// Queues the positions of elements that are not 0; counts those for which there is no room.
 /// #[cube(launch_unchecked)]
-/// fn odd_parts(cells: &[Atomic<u32>], capacity: u32, odd: &[Atomic<u32>]) {
-///     let queue = BoundedQueue::new(cells, capacity);
-///     let mut popped = queue.try_pop();
-///     while popped.is_some {
-///         let half = popped.value / 2u32;
-///         if half * 2u32 != popped.value {
-///             odd[popped.value as usize].at::<Device>().fetch_add::<Relaxed>(1u32);
-///         } else if !queue.try_push(half) {
-///             odd[half as usize].at::<Device>().fetch_add::<Relaxed>(1u32);
+/// fn find(values: &[u32], cells: &[Atomic<u32>], capacity: u32, left_out: &[Atomic<u32>]) {
+///     if values[ABSOLUTE_POS] != 0u32 {
+///         if !BoundedQueue::new(cells, capacity).try_push(ABSOLUTE_POS as u32) {
+///             left_out[0].at::<Device>().fetch_add::<Relaxed>(1u32);
 ///         }
-///         popped = queue.try_pop();
+///     }
+/// }
+///
+/// /// Units take what is queued until nothing is left, each as much as it comes to.
+/// #[cube(launch_unchecked)]
+/// fn square(values: &mut [u32], cells: &[Atomic<u32>], capacity: u32) {
+///     let queue = BoundedQueue::new(cells, capacity);
+///     let mut more = true;
+///     while more {
+///         let popped = queue.try_pop();
+///         more = popped.is_some;
+///         if more {
+///             let value = values[popped.value as usize];
+///             values[popped.value as usize] = value * value;
+///         }
 ///     }
 /// }
 /// # fn main() {}
