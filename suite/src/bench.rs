@@ -46,7 +46,7 @@ fn bench(
     Ok(run)
 }
 
-/// The device of that kind, or the first of cuda, wgsl, vulkan and cpu that is there.
+/// The device asked for, or the first of cuda, wgsl, vulkan and cpu that is there.
 pub(crate) fn choose(device: Option<DeviceKind>) -> Result<&'static Rt, String> {
     match device {
         Some(kind) => Rt::open(kind).map_err(|error| error.to_string()),

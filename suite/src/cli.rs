@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use girih_testkit::{DeviceKind, Rt};
 use libtest_mimic::Arguments;
 
-use crate::{bench, litmus, oracle, random, trials};
+use crate::{bench, litmus, oracle, random, stress, trials};
 
 /// The device tests, vector files and benchmarks of girih.
 #[derive(Debug, Parser)]
@@ -28,6 +28,8 @@ enum Command {
     Bench(Bench),
     /// Play the litmus tests of memory orders on one device, and say which outcomes were seen
     Litmus(litmus::Options),
+    /// Put the building blocks of `girih::memory::blocks` under load, and check every update
+    Stress(stress::Options),
 }
 
 #[derive(Debug, clap::Args)]
@@ -88,6 +90,7 @@ pub fn main() -> ExitCode {
             json,
         }) => bench::main(&filters, device, json),
         Command::Litmus(options) => litmus::main(&options),
+        Command::Stress(options) => stress::main(&options),
     }
 }
 

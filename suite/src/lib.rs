@@ -13,4 +13,5 @@ pub mod cli;
 pub mod litmus;
 pub mod oracle;
 pub mod random;
+pub mod stress;
 pub mod trials;

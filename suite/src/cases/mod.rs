@@ -42,6 +42,7 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
         offline_layouts::cases(),
         memory::instructions::cases(),
         litmus::compiled::cases(),
+        memory::block_instructions::cases(),
     ]
     .concat()
 }

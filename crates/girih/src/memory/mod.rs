@@ -15,10 +15,13 @@
 //! | [`Cluster`] | sm_90 and later | yes | as [`Device`] | as [`Device`] |
 //! | [`System`] | yes | yes | no | no |
 //!
+//! [`blocks`] holds what most programs want orders for: a lock, a barrier of the grid, a queue and more.
+//!
 //! `lower` holds one file per target, with the same names of operations in each.
 
 mod access;
 mod atomic;
+pub mod blocks;
 mod cell;
 mod combine;
 mod emit;
@@ -38,3 +41,8 @@ pub use order::{
 };
 pub use scope::{Cluster, Cube, Device, KnownScope, MemoryScope, System, Unit};
 pub use shared_memory::shared;
+
+/// The book's chapter, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/src/memory.md")]
+struct Book;

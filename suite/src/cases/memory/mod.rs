@@ -1,6 +1,9 @@
 //! Atomic accesses with orders and scopes: values, refusals, and the instructions that come out.
 
 #[cfg(feature = "offline")]
+pub mod block_instructions;
+mod blocks;
+#[cfg(feature = "offline")]
 pub mod instructions;
 mod model;
 mod operations;
@@ -11,5 +14,11 @@ use girih_testkit::case::Case;
 
 /// Every case of the module.
 pub fn cases() -> Vec<Case> {
-    [operations::cases(), orders::cases(), views::cases()].concat()
+    [
+        operations::cases(),
+        orders::cases(),
+        views::cases(),
+        blocks::cases(),
+    ]
+    .concat()
 }

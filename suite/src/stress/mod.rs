@@ -1,0 +1,247 @@
+//! The blocks of `girih::memory::blocks` under load, for as long as one likes.
+//!
+//! A round launches a block with cubes, units and data drawn at random, and compares what comes back with what the host
+//! expects: any update that is lost, done twice, or seen too early makes a difference. The *mutant* of a block is the same
+//! code with its orders removed. That a round can tell the two apart is what makes its silence worth something.
+
+pub(crate) mod grid_barrier;
+pub(crate) mod last_cube;
+mod machine;
+pub(crate) mod message;
+mod payload;
+pub(crate) mod queue;
+mod setting;
+pub(crate) mod spin_lock;
+mod ticket;
+
+pub use machine::Machine;
+pub use setting::{Fault, Setting};
+
+use crate::bench::choose;
+use girih::device::Device;
+use girih::memory::blocks;
+use girih_testkit::{DeviceKind, Rt};
+use serde_json::{Value, json};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+/// A block, and how it is put under load.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    /// The name a user types.
+    pub name: &'static str,
+    /// Whether it has an order that a mutant could lack.
+    pub is_ordered: bool,
+    /// Whether a device can run it.
+    pub require: fn(&Device) -> girih::Result<()>,
+    /// One round; gives the number of operations that it checked.
+    pub round: fn(&mut Setting<'_>) -> Result<u64, Fault>,
+}
+
+/// Every block.
+pub const BLOCKS: [Block; 6] = [
+    Block {
+        name: "spin-lock",
+        is_ordered: true,
+        require: blocks::SpinLock::<girih::memory::Device>::require,
+        round: spin_lock::round,
+    },
+    Block {
+        name: "ticket-counter",
+        is_ordered: false,
+        require: blocks::TicketCounter::<girih::memory::Device>::require,
+        round: ticket::round,
+    },
+    Block {
+        name: "last-cube",
+        is_ordered: true,
+        require: blocks::LastCube::require,
+        round: last_cube::round,
+    },
+    Block {
+        name: "message",
+        is_ordered: true,
+        require: blocks::Message::<girih::memory::Device>::require,
+        round: message::round,
+    },
+    Block {
+        name: "grid-barrier",
+        is_ordered: true,
+        require: |device| blocks::GridBarrier::require(device, 1),
+        round: grid_barrier::round,
+    },
+    Block {
+        name: "bounded-queue",
+        is_ordered: true,
+        require: blocks::BoundedQueue::require,
+        round: queue::round,
+    },
+];
+
+/// What to stress, and for how long.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// Where; else on the first of cuda, wgsl, vulkan and cpu that is there
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<DeviceKind>,
+    /// Only this block; may be repeated
+    #[arg(long = "block", value_name = "BLOCK", value_parser = BLOCKS.map(|block| block.name))]
+    blocks: Vec<String>,
+    /// How long each block runs
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    seconds: u64,
+    /// Run the blocks without their orders, each until that is noticed
+    #[arg(long)]
+    mutant: bool,
+    /// What the loads are drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Also write the outcome here, as one JSON object
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// How a block bore up.
+#[derive(Clone, Debug)]
+struct Outcome {
+    block: &'static str,
+    seconds: f64,
+    rounds: u64,
+    operations: u64,
+    /// What the last round found.
+    fault: Option<Fault>,
+}
+
+/// Puts the blocks under load, one after another, and prints a line on each as it is done.
+///
+/// Fails where the device is absent, a block broke a promise, or a mutant kept all of its own. A block that the device
+/// cannot run is left out, and so is the mutant of one that has no order.
+pub fn main(options: &Options) -> ExitCode {
+    match stress(options) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(reason) => {
+            eprintln!("{reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn stress(options: &Options) -> Result<bool, String> {
+    let rt = choose(options.device)?;
+    let device = Device::of(&rt.client);
+    println!("{}, seed {}", device.name(), options.seed);
+    let mut outcomes = Vec::new();
+    for block in BLOCKS.iter().filter(|block| options.wants(block)) {
+        let name = block.name;
+        if options.mutant && !block.is_ordered {
+            println!("{name:<15} left out: it has no order that could be removed");
+            continue;
+        }
+        if let Err(lacking) = (block.require)(&device) {
+            println!("{name:<15} left out: {lacking}");
+            continue;
+        }
+        let outcome = run(rt, block, options);
+        println!("{}", outcome.row(options.mutant));
+        outcomes.push(outcome);
+    }
+    if let Some(path) = &options.out {
+        write(path, &device, options, &outcomes)?;
+    }
+    // A device that answers no more says nothing about orders.
+    let as_hoped = |outcome: &Outcome| match outcome.fault {
+        Some(Fault::Device(_)) => false,
+        _ => outcome.fault.is_some() == options.mutant,
+    };
+    Ok(!outcomes.is_empty() && outcomes.iter().all(as_hoped))
+}
+
+/// Rounds of one block until the time is up or one finds a fault.
+fn run(rt: &Rt, block: &Block, options: &Options) -> Outcome {
+    const PROGRESS: Duration = Duration::from_secs(10);
+    let mut setting = Setting::heavy(rt, options.mutant, options.seed);
+    let mut outcome = Outcome {
+        block: block.name,
+        seconds: 0.0,
+        rounds: 0,
+        operations: 0,
+        fault: None,
+    };
+    let start = Instant::now();
+    let mut next_line = PROGRESS;
+    while outcome.fault.is_none() && start.elapsed() < Duration::from_secs(options.seconds) {
+        match (block.round)(&mut setting) {
+            Ok(operations) => outcome.operations += operations,
+            Err(fault) => outcome.fault = Some(fault),
+        }
+        outcome.rounds += 1;
+        outcome.seconds = start.elapsed().as_secs_f64();
+        if start.elapsed() >= next_line {
+            eprintln!(
+                "{:<15} {:.0} s of {}, {} rounds",
+                block.name, outcome.seconds, options.seconds, outcome.rounds
+            );
+            next_line += PROGRESS;
+        }
+    }
+    outcome
+}
+
+impl Options {
+    fn wants(&self, block: &Block) -> bool {
+        self.blocks.is_empty() || self.blocks.iter().any(|name| name == block.name)
+    }
+}
+
+impl Outcome {
+    fn verdict(&self, mutant: bool) -> String {
+        match (&self.fault, mutant) {
+            (None, false) => "kept its promise".to_owned(),
+            (None, true) => "MUTANT NOT CAUGHT".to_owned(),
+            (Some(fault), true) => format!("mutant caught: {fault}"),
+            (Some(fault), false) => format!("BROKEN: {fault}"),
+        }
+    }
+
+    fn row(&self, mutant: bool) -> String {
+        format!(
+            "{:<15} {:>7.1} s {:>8} rounds {:>12} operations  {}",
+            self.block,
+            self.seconds,
+            self.rounds,
+            self.operations,
+            self.verdict(mutant)
+        )
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "block": self.block,
+            "seconds": self.seconds,
+            "rounds": self.rounds,
+            "operations": self.operations,
+            "fault": self.fault.as_ref().map(ToString::to_string),
+        })
+    }
+}
+
+fn write(
+    path: &Path,
+    device: &Device,
+    options: &Options,
+    outcomes: &[Outcome],
+) -> Result<(), String> {
+    let blocks: Vec<Value> = outcomes.iter().map(Outcome::json).collect();
+    let report = json!({
+        "device": device.name(),
+        "mutant": options.mutant,
+        "seed": options.seed,
+        "blocks": blocks,
+    });
+    std::fs::write(path, format!("{report:#}\n"))
+        .map_err(|error| format!("{}: {error}", path.display()))
+}
