@@ -11,8 +11,9 @@ use super::program::{LOCATIONS, Program};
 
 /// Units of a cube, where a cube may be as large.
 const UNITS: u32 = 256;
-/// Cubes that a multiprocessor holds at once, whatever the kernel needs of it.
-const RESIDENT: u32 = 2;
+/// Cubes of that size that a multiprocessor holds at once, when a unit takes no more than 64 of its 65,536 registers. Many
+/// units hide what a fence waits for.
+const RESIDENT: u32 = 4;
 /// Cubes of a GPU that does not say how many multiprocessors it has.
 const FEW_CUBES: u32 = 16;
 /// Planes of a GPU are wider than this; narrower ones are a processor's vectors, and each cube one thread of the host.
@@ -211,6 +212,6 @@ mod tests {
 
     #[test]
     fn a_number_is_rounded_down() {
-        assert_eq!([0, 1, 2, 3, 264].map(below), [1, 1, 2, 2, 256]);
+        assert_eq!([0, 1, 2, 3, 528].map(below), [1, 1, 2, 2, 512]);
     }
 }
