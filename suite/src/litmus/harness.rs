@@ -11,7 +11,7 @@ use super::kernels::{NOT_PLAYED, OUTCOMES, play, tally};
 use super::model::{Kind, Verdicts};
 use super::program::{LOCATIONS, Outcome, Program};
 use super::stage::Stage;
-use super::{Space, Test};
+use super::Test;
 
 /// Launches whose counts are read at once, after the first few.
 const LAUNCHES: u32 = 8;
@@ -134,8 +134,6 @@ impl<'a> Harness<'a> {
         for access in test.required() {
             device.require_atomic("litmus", &access)?;
         }
-        let has = test.space == Space::Global || device.has_shared_memory();
-        device.require(has, "litmus", "working shared memory")?;
         let mut played = Played::new(test.program());
         let mut memory = Memory::new(self.rt, test, &played.program);
         let mut launches = 1;

@@ -40,7 +40,7 @@ pub fn play<S: KnownScope>(
 ) {
     let mut chance = hash(seed ^ hash(ABSOLUTE_POS as u32)) | 1;
     if comptime!(stage.shared) {
-        let near = Shared::<[Atomic<u32>]>::new_slice(comptime!(stage.shared_cells()));
+        let near = shared::<Atomic<u32>>(comptime!(stage.shared_cells()));
         for batch in 0..comptime!(stage.ensemble.batches) {
             clear(&*near);
             meet(meeting, batch, stage);
@@ -264,22 +264,18 @@ pub fn tally(
     #[comptime] program: Program,
     #[comptime] stage: Stage,
 ) {
-    if comptime!(stage.counts_in_shared) {
-        let bins = Shared::<[Atomic<u32>]>::new_slice(comptime!(OUTCOMES as usize + 1));
-        clear(&*bins);
-        sync_cube();
-        count::<Cube>(cells, seen, &*bins, seed, program, stage);
-        sync_cube();
-        for bin in range_stepped(UNIT_POS, comptime!(OUTCOMES + 1), CUBE_DIM) {
-            let trials = bins[bin as usize].at::<Cube>().load::<Relaxed>();
-            if trials > 0 {
-                histogram[bin as usize]
-                    .at::<Device>()
-                    .fetch_add::<Relaxed>(trials);
-            }
+    let bins = shared::<Atomic<u32>>(comptime!(OUTCOMES as usize + 1));
+    clear(&*bins);
+    sync_cube();
+    count(cells, seen, &*bins, seed, program, stage);
+    sync_cube();
+    for bin in range_stepped(UNIT_POS, comptime!(OUTCOMES + 1), CUBE_DIM) {
+        let trials = bins[bin as usize].at::<Cube>().load::<Relaxed>();
+        if trials > 0 {
+            histogram[bin as usize]
+                .at::<Device>()
+                .fetch_add::<Relaxed>(trials);
         }
-    } else {
-        count::<Device>(cells, seen, histogram, seed, program, stage);
     }
     if ABSOLUTE_POS == 0 {
         meeting[0].store_weak(0u32);
@@ -288,7 +284,7 @@ pub fn tally(
 
 /// Adds the outcome of each of the unit's trials to its bin, and clears what they used.
 #[cube]
-fn count<S: KnownScope>(
+fn count(
     cells: &[Atomic<u32>],
     seen: &mut [u32],
     bins: &[Atomic<u32>],
@@ -317,7 +313,7 @@ fn count<S: KnownScope>(
             cells[cell].store_weak(0u32);
         }
         bins[min(outcome, OUTCOMES) as usize]
-            .at::<S>()
+            .at::<Cube>()
             .fetch_add::<Relaxed>(1u32);
     }
 }

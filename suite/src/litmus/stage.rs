@@ -106,8 +106,6 @@ pub struct Stage {
     pub wide: bool,
     /// Whether the locations are in shared memory.
     pub shared: bool,
-    /// Whether a cube counts outcomes in shared memory first.
-    pub counts_in_shared: bool,
 }
 
 impl Stage {
@@ -119,7 +117,6 @@ impl Stage {
             roles: program.roles.len() as u32,
             wide: scope != MemoryScope::Cube,
             shared: space == Space::Shared,
-            counts_in_shared: device.has_shared_memory(),
         }
     }
 

@@ -27,7 +27,6 @@ fn stage(shape: Shape, wide: bool, shared: bool) -> Stage {
         roles: shape.program(Orders::Relaxed).roles.len() as u32,
         wide,
         shared,
-        counts_in_shared: true,
     }
 }
 

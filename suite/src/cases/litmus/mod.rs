@@ -10,7 +10,7 @@ use girih_testkit::{DeviceKind, Rt, cases};
 
 use crate::litmus::model::{Kind, Verdicts};
 use crate::litmus::shapes::{Orders, Shape};
-use crate::litmus::{Error, Harness, Played, Space, Test};
+use crate::litmus::{Error, Harness, Played, Test};
 
 cases! {
     passes_messages_by_release_and_acquire,
@@ -70,12 +70,8 @@ fn hold(rt: &Rt, test: &Test, wanted: impl Fn(&Played) -> bool) -> Result<Option
 fn lacking(rt: &Rt, test: &Test) -> Option<String> {
     let device = Device::of(&rt.client);
     let required = test.required().into_iter();
-    let access = required
-        .filter(|access| !device.has_atomic(access))
-        .map(|access| access.to_string());
-    let memory = test.space == Space::Shared && !device.has_shared_memory();
-    let memory = memory.then(|| "working shared memory".to_owned());
-    access.chain(memory).next()
+    let mut lacking = required.filter(|access| !device.has_atomic(access));
+    lacking.next().map(|access| access.to_string())
 }
 
 /// Holds a shape with these orders at every scope, in every memory.
