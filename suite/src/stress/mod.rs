@@ -42,12 +42,18 @@ pub struct Block {
 }
 
 /// Every block.
-pub const BLOCKS: [Block; 6] = [
+pub const BLOCKS: [Block; 7] = [
     Block {
         name: "spin-lock",
         is_ordered: true,
         require: blocks::SpinLock::<girih::memory::Device>::require,
         round: spin_lock::round,
+    },
+    Block {
+        name: "spin-lock-in-cube",
+        is_ordered: true,
+        require: blocks::SpinLock::<girih::memory::Cube>::require,
+        round: spin_lock::round_in_cubes,
     },
     Block {
         name: "ticket-counter",
@@ -138,11 +144,11 @@ fn stress(options: &Options) -> Result<bool, String> {
     for block in BLOCKS.iter().filter(|block| options.wants(block)) {
         let name = block.name;
         if options.mutant && !block.is_ordered {
-            println!("{name:<15} left out: it has no order that could be removed");
+            println!("{name:<18} left out: it has no order that could be removed");
             continue;
         }
         if let Err(lacking) = (block.require)(&device) {
-            println!("{name:<15} left out: {lacking}");
+            println!("{name:<18} left out: {lacking}");
             continue;
         }
         let outcome = run(rt, block, options);
@@ -182,7 +188,7 @@ fn run(rt: &Rt, block: &Block, options: &Options) -> Outcome {
         outcome.seconds = start.elapsed().as_secs_f64();
         if start.elapsed() >= next_line {
             eprintln!(
-                "{:<15} {:.0} s of {}, {} rounds",
+                "{:<18} {:.0} s of {}, {} rounds",
                 block.name, outcome.seconds, options.seconds, outcome.rounds
             );
             next_line += PROGRESS;
@@ -209,7 +215,7 @@ impl Outcome {
 
     fn row(&self, mutant: bool) -> String {
         format!(
-            "{:<15} {:>7.1} s {:>8} rounds {:>12} operations  {}",
+            "{:<18} {:>7.1} s {:>8} rounds {:>12} operations  {}",
             self.block,
             self.seconds,
             self.rounds,

@@ -73,23 +73,26 @@ fn sum_to(units: u32, rounds: u32) -> u32 {
     (units * (units + 1) / 2 * rounds) as u32
 }
 
-/// A lock for all, then one for each cube. Gives the number of critical sections.
+/// One lock for all units. Gives the number of critical sections.
 pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
-    let (cubes, units, rounds) = (
-        setting.contending_cubes(),
-        setting.units(),
-        setting.between(1, 4),
-    );
-    let contended = match setting.mutant {
+    let (cubes, units) = (setting.contending_cubes(), setting.units());
+    let rounds = setting.between(1, 4);
+    match setting.mutant {
         false => between_cubes::<Ordered>(setting, cubes, units, rounds),
         true => between_cubes::<Unordered>(setting, cubes, units, rounds),
-    };
-    contended?;
+    }?;
+    Ok(u64::from(cubes * units * rounds))
+}
+
+/// A lock for each cube, in its shared memory. Gives the number of critical sections.
+pub fn round_in_cubes(setting: &mut Setting<'_>) -> Result<u64, Fault> {
+    let (cubes, units) = (setting.cubes(), setting.units());
+    let rounds = setting.between(1, 16);
     match setting.mutant {
         false => in_cubes::<Ordered>(setting, cubes, units, rounds),
         true => in_cubes::<Unordered>(setting, cubes, units, rounds),
     }?;
-    Ok(2 * u64::from(cubes * units * rounds))
+    Ok(u64::from(cubes * units * rounds))
 }
 
 fn between_cubes<O: Orders>(

@@ -10,6 +10,7 @@ use girih_testkit::{Rt, case::Need, cases, check::assert_same};
 
 cases! {
     a_lock_loses_no_update needs [ORDERS],
+    a_lock_in_shared_memory_loses_no_update needs [ORDERS],
     every_ticket_has_one_owner,
     the_last_cube_sees_what_all_wrote needs [ORDERS],
     a_message_is_seen_along_a_chain needs [ORDERS, WAITS],
@@ -58,6 +59,10 @@ fn holds(rt: &Rt, name: &str) -> Result<(), stress::Fault> {
 
 fn a_lock_loses_no_update(rt: &Rt) -> Result<(), stress::Fault> {
     holds(rt, "spin-lock")
+}
+
+fn a_lock_in_shared_memory_loses_no_update(rt: &Rt) -> Result<(), stress::Fault> {
+    holds(rt, "spin-lock-in-cube")
 }
 
 fn every_ticket_has_one_owner(rt: &Rt) -> Result<(), stress::Fault> {
@@ -325,7 +330,7 @@ fn is_refused_where_orders_are_missing(rt: &Rt) {
                 let error = error.to_string();
                 assert!(!has_orders && block.is_ordered, "{error}");
                 assert!(error.contains("has no atomic"), "{error}");
-                assert!(error.contains("at scope Device"), "{error}");
+                assert!(error.contains("at scope"), "{error}");
             }
         }
     }
