@@ -4,12 +4,16 @@ set -u
 
 usage() {
     cat <<'TEXT'
-Usage: run.sh [--out DIR] [--no-bench] [--no-peers] [--sanitize] [FILTER...]
+Usage: run.sh [--out DIR] [--no-bench] [--no-peers] [--sanitize] [--litmus N] [--stress SECONDS] [FILTER...]
 
   --out DIR    where logs and summary.txt go (default: results, in the current folder)
   --no-bench   leave girih's benchmarks out
   --no-peers   leave the peers (torch, Triton, cuTile) out
-  --sanitize   also run the tests of views under compute-sanitizer: memcheck, initcheck
+  --sanitize   also run tests under compute-sanitizer: memcheck and initcheck over views, memcheck over layouts and
+               memory, racecheck over what uses shared memory
+  --litmus N   also play each litmus test of memory orders N times at the scope of the device, N / 10 at the others
+  --stress SECONDS
+               also load each building block for that long, and its mutant, without orders, for a tenth of it
   FILTER       run only the tests whose name holds one of these
 
 The exit status is 0 where everything that ran succeeded and at least one test ran.
@@ -17,7 +21,7 @@ TEXT
 }
 
 here=$(cd "$(dirname "$0")" && pwd)
-out=results bench=yes peers=yes sanitize=no
+out=results bench=yes peers=yes sanitize=no litmus= stress=
 while [ $# -gt 0 ]; do
     case $1 in
         --out)
@@ -28,6 +32,16 @@ while [ $# -gt 0 ]; do
         --no-bench) bench=no ;;
         --no-peers) peers=no ;;
         --sanitize) sanitize=yes ;;
+        --litmus)
+            [ $# -gt 1 ] || { usage >&2; exit 2; }
+            litmus=$2
+            shift
+            ;;
+        --stress)
+            [ $# -gt 1 ] || { usage >&2; exit 2; }
+            stress=$2
+            shift
+            ;;
         -h | --help) usage; exit 0 ;;
         -*) usage >&2; exit 2 ;;
         *) break ;;
@@ -98,6 +112,18 @@ if [ "$sanitize" = yes ]; then
     for tool in memcheck initcheck; do
         step "$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 "$suite" test view --device cuda
     done
+    step memcheck-memory compute-sanitizer --error-exitcode 9 "$suite" test memory:: layouts --device cuda
+    step racecheck compute-sanitizer --tool racecheck --error-exitcode 9 "$suite" test memory:: --device cuda
+fi
+if [ -n "$litmus" ]; then
+    step litmus-device "$suite" litmus .device. --device cuda --trials "$litmus" --out "$out/litmus-device.json"
+    step litmus-others "$suite" litmus .cube. .system. --device cuda --trials "$((litmus / 10))" --out "$out/litmus-others.json"
+fi
+if [ -n "$stress" ]; then
+    step stress "$suite" stress --device cuda --seconds "$stress" --out "$out/stress.json"
+    # A mutant that nothing catches is a finding, and no failure of what was tested.
+    "$suite" stress --mutant --device cuda --seconds "$((stress / 10))" --out "$out/mutants.json" >"$out/mutants.log" 2>&1
+    say "mutants: see mutants.log"
 fi
 if [ "$bench" = yes ]; then
     step bench "$suite" bench --device cuda --json "$out/bench.jsonl"
