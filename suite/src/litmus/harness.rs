@@ -7,11 +7,11 @@ use girih::device::Device;
 use girih::memory::{self, MemoryScope};
 use girih_testkit::{Buffer, Rt};
 
+use super::Test;
 use super::kernels::{NOT_PLAYED, OUTCOMES, play, tally};
 use super::model::{Kind, Verdicts};
 use super::program::{LOCATIONS, Outcome, Program};
 use super::stage::Stage;
-use super::Test;
 
 /// Launches whose counts are read at once, after the first few.
 const LAUNCHES: u32 = 8;
