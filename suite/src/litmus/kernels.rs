@@ -3,6 +3,9 @@
 //! All placement is arithmetic on the launch's seed, so the host sends nothing but that.
 // CubeCL's macros write undocumented twins of the items here.
 #![allow(missing_docs)]
+// A kernel's text is expanded as it stands: a dereference is not inferred, and a condition of the expansion is apart from
+// one of the kernel.
+#![allow(clippy::explicit_auto_deref, clippy::collapsible_if)]
 
 use cubecl::prelude::*;
 use girih::memory::KnownScope;
