@@ -103,7 +103,7 @@ impl<O: Orders> GridBarrier<O> {
         sync_units();
     }
 
-    /// [`sync`](Self::sync), for `tries` looks at the most: whether every cube has come, the same in every unit of this
+    /// [`sync`](GridBarrier::sync), for `tries` looks at the most: whether every cube has come, the same in every unit of this
     /// cube. Once it gave false, the cells must be set anew before they are used again.
     pub fn sync_at_most(&self, tries: u32) -> bool {
         let answer = shared::<Atomic<u32>>(1usize);

@@ -116,7 +116,7 @@ impl<S: KnownScope, O: Orders> Message<S, O> {
         }
     }
 
-    /// [`wait`](Self::wait), for `tries` looks at the most: whether the message is there.
+    /// [`wait`](Message::wait), for `tries` looks at the most: whether the message is there.
     pub fn wait_at_most(&self, number: u32, tries: u32) -> bool {
         let mut arrived = self.has_arrived(number);
         let mut left = tries;
@@ -135,7 +135,7 @@ impl<S: KnownScope, O: Orders> Message<S, O> {
         sync_units();
     }
 
-    /// [`wait_in_cube`](Self::wait_in_cube), for `tries` looks at the most: whether the message is there, the same in
+    /// [`wait_in_cube`](Message::wait_in_cube), for `tries` looks at the most: whether the message is there, the same in
     /// every unit of the cube.
     pub fn wait_in_cube_at_most(&self, number: u32, tries: u32) -> bool {
         let answer = shared::<Atomic<u32>>(1usize);
