@@ -4,6 +4,7 @@ use girih_testkit::case::Case;
 
 #[cfg(feature = "burn")]
 pub mod burn;
+pub mod groups;
 pub mod kernels;
 pub mod layouts;
 pub mod memory;
@@ -24,6 +25,7 @@ pub fn device_cases() -> Vec<Case> {
         layouts::cases(),
         layouts::parts::cases(),
         layouts::refusals::cases(),
+        groups::cases(),
         kernels::cases(),
         memory::cases(),
         #[cfg(feature = "burn")]

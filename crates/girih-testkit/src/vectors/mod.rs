@@ -172,6 +172,17 @@ mod tests {
     }
 
     #[test]
+    fn every_vector_of_groups_is_right_on_the_host() {
+        let text = include_str!("../../vectors/group_mappings.jsonl");
+        let report = run_lines(text, None).unwrap();
+        assert_eq!(
+            report.counts().to_string(),
+            "600 passed, 0 failed, 0 skipped",
+            "{report:?}"
+        );
+    }
+
+    #[test]
     fn a_device_is_asked_and_a_wrong_expectation_fails() {
         for rt in Rt::present() {
             let wrong = one_line(LOAD).replace(r#"[2, "-inf"]"#, r#"[2, "inf"]"#);

@@ -46,6 +46,15 @@ fn broken<T>(rule: Precondition, mapping: String, given: String) -> Result<T> {
     })
 }
 
+/// The sizes of the smallest and the largest group, where they are known and there are groups.
+fn sizes<M: Machine>(m: &M, p: Placement<M>) -> Option<(u32, u32)> {
+    match (m.constant(p.group_count), m.constant(p.unit_count)) {
+        (Some(0), _) => None,
+        (_, Some(units)) => Some((units, units)),
+        _ => p.properties.unit_count_range,
+    }
+}
+
 fn group_by<M: Machine>(
     m: &M,
     count: Count<M::Number>,
@@ -53,10 +62,17 @@ fn group_by<M: Machine>(
     p: Placement<M>,
 ) -> Result<Placement<M>> {
     let named = || format!("group_by({count})");
-    let (units, known) = (m.constant(p.unit_count), m.constant(count.number));
+    let known = m.constant(count.number);
     if known == Some(0) {
         return broken(Precondition::ZeroCount, named(), "a count of 0".to_owned());
     }
+    let units = match sizes(m, p) {
+        Some((least, most)) if least != most => {
+            let given = format!("groups of {least} to {most} units");
+            return broken(Precondition::UnequalGroups, named(), given);
+        }
+        sizes => sizes.map(|(units, _)| units),
+    };
     let is_even = units.zip(known).map(|(units, known)| units % known == 0);
     if let (Tag::Exhaustive, Some(false), Some(units)) = (site.tag, is_even, units) {
         let given = format!("groups of {units} units");
@@ -103,7 +119,7 @@ fn group_as<M: Machine>(
         false => m.both(p.is_valid, m.is_below(p.unit_rank, total)),
     };
     let groups = m.known(counts.len() as u32);
-    let known: Vec<_> = counts.iter().map(|count| count.known).collect();
+    let known = properties::known(counts);
     let next = Placement {
         properties: properties::group_as(p.properties, &known, site.tag, m.plane()),
         group_count: m.mul(p.group_count, groups),
@@ -136,12 +152,13 @@ fn require_counts<M: Machine>(
     }
     let numbers = counts.iter().map(|count| count.number);
     let total = numbers.fold(m.known(0), |total, count| m.add(total, count));
-    if let (Some(total), Some(units)) = (m.constant(total), m.constant(p.unit_count)) {
-        let given = format!("{total} units of groups of {units}");
-        if total > units {
+    if let (Some(total), Some((least, most))) = (m.constant(total), sizes(m, p)) {
+        if total > least {
+            let given = format!("{total} units of groups of {least}");
             return broken(Precondition::TooManyUnits, named(), given);
         }
-        if total < units && site.tag == Tag::Exhaustive {
+        if total < most && site.tag == Tag::Exhaustive {
+            let given = format!("{total} units of groups of {most}");
             return broken(Precondition::NotExhaustive, named(), given);
         }
     }
@@ -179,7 +196,7 @@ fn take<M: Machine>(
     p: Placement<M>,
 ) -> Result<Placement<M>> {
     let (units, known) = (m.constant(p.unit_count), m.constant(count.number));
-    if let (Some(units), Some(known)) = (units, known)
+    if let (Some((units, _)), Some(known)) = (sizes(m, p), known)
         && known > units
     {
         let given = format!("groups of {units} units");

@@ -6,6 +6,7 @@ use super::group::Group;
 use super::lanes::LaneMask;
 use super::machine::Host;
 use super::mapping::{HostStep, Mapping, Step, Tag};
+use super::properties;
 use super::result::{MappingResult, Properties};
 use crate::error::{Error, Precondition, Result};
 
@@ -189,6 +190,8 @@ impl HostGroup {
     /// Replaces each unit's result by that after one more mapping.
     fn apply(&mut self, parent: &Self, step: &HostStep, site: Site) -> Result<()> {
         let plane = self.plane;
+        // Where no unit is in a group, what a mapping promises is still what it says.
+        self.properties = properties::after(step, self.properties, site.tag, Some(plane));
         let units = (0..).zip(&mut self.units);
         for (position, result) in units.filter(|(_, result)| result.is_valid) {
             *result = match step {

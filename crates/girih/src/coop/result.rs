@@ -15,6 +15,8 @@ pub struct Properties {
     pub group_count: Option<u32>,
     /// How many units each group has, if that is known and the same for all.
     pub unit_count: Option<u32>,
+    /// The sizes of the smallest and of the largest group, if they are known.
+    pub unit_count_range: Option<(u32, u32)>,
     /// Whether every unit of the parent is in a group.
     pub is_always_exhaustive: bool,
     /// Whether each group's units are neighbours, and ranked in that order.
@@ -34,6 +36,10 @@ impl Properties {
         Self {
             group_count: Some(1),
             unit_count: units,
+            unit_count_range: match units {
+                Some(units) => Some((units, units)),
+                None => None,
+            },
             is_always_exhaustive: true,
             is_always_contiguous: true,
             is_always_ascending: true,

@@ -14,8 +14,11 @@ const COUNTS: usize = 8;
 const UNKNOWN: u32 = u32::MAX;
 
 /// What the device says.
-pub(super) struct Answer {
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Counts and promises that a kernel knows at comptime; the rest of it says nothing.
     pub properties: Properties,
+    /// What each unit is told; nothing if it is in no group.
     pub units: Vec<Option<Told>>,
 }
 
@@ -127,8 +130,11 @@ fn vote(votes: &[u32], #[comptime] at: usize) -> bool {
     (word >> (UNIT_POS_PLANE % 32)) & 1 == 1
 }
 
-/// What the units of one cube are told.
-pub(super) fn answer(chain: &Chain, units: u32, rt: &Rt) -> Result<Answer, Error> {
+/// What the units of a cube of `units` units are told, where a plane, if it is one that is told apart, has as many.
+///
+/// # Errors
+/// [`Error::Kernel`] with girih's refusal, where what is known at comptime breaks a mapping's condition.
+pub fn answer(chain: &Chain, units: u32, rt: &Rt) -> Result<Answer, Error> {
     let (mut counts, mut votes) = (vec![], vec![]);
     for link in &chain.links {
         let (given, lanes) = match link {
