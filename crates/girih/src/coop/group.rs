@@ -4,9 +4,10 @@
 
 use super::evaluate::{Site, apply};
 use super::lanes::{LaneMask, LaneMaskExpand};
-use super::machine::Kernel;
+use super::machine::{Kernel, Machine};
 use super::mapping::{KernelStep, Mapping, MappingExpand, Tag};
 use super::result::{MappingResult, MappingResultExpand, Properties};
+use super::sync::Barriers;
 use super::{Level, levels};
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -47,6 +48,13 @@ pub struct Group {
     /// Which mapping made it, if one did.
     #[cube(comptime)]
     pub(super) origin: Option<u64>,
+    /// How many groups like it the level has, if that is known.
+    #[cube(comptime)]
+    pub(super) peers: Option<u32>,
+    /// The rank of this unit's group among them.
+    pub(super) peer_rank: u32,
+    #[cube(comptime)]
+    pub(super) barriers: Barriers,
     pub(super) result: MappingResult,
 }
 
@@ -188,6 +196,9 @@ impl GroupExpand {
             level,
             unit,
             origin: None,
+            peers: Some(1),
+            peer_rank: 0u32.into(),
+            barriers: Barriers::default(),
             result,
         }
     }
@@ -282,10 +293,18 @@ impl GroupExpand {
                 Err(error) => panic!("girih: {call}: {error}"),
             },
         });
+        let before = kernel.mul(self.peer_rank, result.group_count);
         Self {
+            level: self.level,
+            unit: self.unit,
             origin: Some(ORIGINS.fetch_add(1, Ordering::Relaxed)),
+            peers: self
+                .peers
+                .zip(result.properties.group_count)
+                .map(|(outer, inner)| outer * inner),
+            peer_rank: kernel.add(before, result.group_rank),
+            barriers: Barriers::default(),
             result,
-            ..*self
         }
     }
 }

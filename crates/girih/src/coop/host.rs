@@ -8,6 +8,7 @@ use super::machine::Host;
 use super::mapping::{HostStep, Mapping, Step, Tag};
 use super::properties;
 use super::result::{MappingResult, Properties};
+use super::sync::Barriers;
 use crate::error::{Error, Precondition, Result};
 
 /// A plane or cube with what a [`Group`] tells each of its units, evaluated as kernels do.
@@ -238,6 +239,9 @@ impl HostGroup {
             level: self.level,
             unit: self.unit,
             origin: None,
+            peers: None,
+            peer_rank: 0,
+            barriers: Barriers::default(),
             result: self.units[position as usize],
         }
     }

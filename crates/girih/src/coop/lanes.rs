@@ -179,8 +179,37 @@ fn lowest<M: Machine>(m: &M, lanes: [M::Number; WORDS], count: M::Number) -> [M:
     out
 }
 
-/// The lowest `count` of the bits set, or all: the place of bit number `count` is found by halves.
+/// The lane of this rank among those that are set, which has one.
+pub(super) fn ranked_lane<M: Machine>(
+    m: &M,
+    lanes: [M::Number; WORDS],
+    rank: M::Number,
+) -> M::Number {
+    let (mut word, mut first, mut left) = (lanes[0], m.known(0), rank);
+    for index in 1..m.words() {
+        let before = m.count_ones(word);
+        let is_here = m.is_below(left, before);
+        left = m.select(is_here, left, m.sub(left, before));
+        word = m.select(is_here, word, lanes[index]);
+        first = m.select(is_here, first, m.known(32 * index as u32));
+    }
+    let (place, _) = place_of_bit(m, word, left);
+    m.add(first, place)
+}
+
+/// The lowest `count` of the bits set, or all.
 fn lowest_of_word<M: Machine>(m: &M, word: M::Number, count: M::Number) -> M::Number {
+    let (place, left) = place_of_bit(m, word, count);
+    // The last bit is among the lowest unless it is number `count`.
+    let below = m.sub(m.shl(m.known(1), place), m.known(1));
+    let is_last = m.is_below(m.known(0), left);
+    let through = m.select(is_last, m.known(u32::MAX), below);
+    m.bitand(word, through)
+}
+
+/// The place of bit number `count` of those set, found by halves, and 0; or 31 and what is left of the count, which the
+/// word's last bit is not taken off.
+fn place_of_bit<M: Machine>(m: &M, word: M::Number, count: M::Number) -> (M::Number, M::Number) {
     let (mut place, mut left) = (m.known(0), count);
     for width in [16u32, 8, 4, 2, 1] {
         let half = m.bitand(m.shr(word, place), m.known((1 << width) - 1));
@@ -189,11 +218,7 @@ fn lowest_of_word<M: Machine>(m: &M, word: M::Number, count: M::Number) -> M::Nu
         left = m.select(is_here, left, m.sub(left, set));
         place = m.select(is_here, place, m.add(place, m.known(width)));
     }
-    // `place` is now the last bit looked at: it is among the lowest unless it is number `count`.
-    let below = m.sub(m.shl(m.known(1), place), m.known(1));
-    let is_last = m.is_below(m.known(0), left);
-    let through = m.select(is_last, m.known(u32::MAX), below);
-    m.bitand(word, through)
+    (place, left)
 }
 
 /// A mask made word by word; the words past the plane are 0.
@@ -260,6 +285,11 @@ mod tests {
                 let lanes = LaneMask::from(mask).words();
                 let got = bits(ranked(&host, lanes, first, end));
                 assert_eq!(got, expected(mask, first, end), "{mask:#x}, {first}..{end}");
+            }
+            let lanes = (0..128).filter(|lane| mask >> lane & 1 == 1);
+            for (rank, lane) in (0..).zip(lanes) {
+                let words = LaneMask::from(mask).words();
+                assert_eq!(ranked_lane(&host, words, rank), lane, "{mask:#x}, {rank}");
             }
         }
     }

@@ -3,6 +3,7 @@
 //! A [`Group`] is one of a [`Level`] of the hardware, or one of those that a [`Mapping`] makes of another group. What a
 //! mapping does is evaluated by one piece of code, in kernels and on the host ([`HostGroup`]), which also draws it.
 
+mod collective;
 mod custom;
 mod evaluate;
 mod group;
@@ -13,9 +14,13 @@ mod levels;
 mod lower;
 mod machine;
 mod mapping;
+mod operators;
 mod picture;
 mod properties;
+mod reach;
 mod result;
+mod sync;
+mod words;
 
 pub use custom::{GroupMapping, GroupMappingExpand};
 pub(crate) use group::Members;
@@ -28,6 +33,7 @@ pub use mapping::{
     Count, CountExpand, Counts, CountsExpand, Mapping, MappingExpand, Predicate, Tag,
     binary_partition, group_as, group_by, identity, own, take,
 };
+pub use operators::{And, Associative, Known, Max, Min, Or, Product, Sum, Xor};
 pub use result::{MappingResult, MappingResultExpand, Properties};
 
 /// The book's chapter, whose examples run as tests.

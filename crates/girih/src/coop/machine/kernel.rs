@@ -3,6 +3,7 @@
 use super::super::lanes::WORDS;
 use super::super::lower;
 use super::Machine;
+use crate::device::Target;
 use cubecl::prelude::*;
 
 /// A scope of a kernel, and the planes of the device that it is expanded for.
@@ -10,6 +11,9 @@ pub(in crate::coop) struct Kernel<'a> {
     scope: &'a Scope,
     plane: Option<u32>,
     words: usize,
+    target: Target,
+    /// Of an NVIDIA GPU, as in `sm_90`; 0 of others.
+    architecture: u32,
 }
 
 impl<'a> Kernel<'a> {
@@ -21,11 +25,35 @@ impl<'a> Kernel<'a> {
         };
         let hardware = &properties.hardware;
         let (min, max) = (hardware.plane_size_min, hardware.plane_size_max);
+        let architecture = properties.identity.fingerprint.strip_prefix("ptx_sm");
+        let digits = architecture.map(|version| version.trim_end_matches(char::is_alphabetic));
         Self {
             scope,
             plane: (min == max).then_some(max.max(1)),
             words: max.clamp(1, 128).div_ceil(32) as usize,
+            target: Target::of(properties),
+            architecture: digits.and_then(|digits| digits.parse().ok()).unwrap_or(0),
         }
+    }
+
+    /// Whether the kernel becomes PTX, with girih's own operations.
+    pub(in crate::coop) fn is_ptx(&self) -> bool {
+        self.target == Target::Cuda && self.target.is_lowered()
+    }
+
+    /// The architecture of an NVIDIA GPU, 90 for `sm_90`; 0 of others.
+    pub(in crate::coop) fn architecture(&self) -> u32 {
+        self.architecture
+    }
+
+    /// The most units that a plane has.
+    pub(in crate::coop) fn widest_plane(&self) -> u32 {
+        self.plane.unwrap_or(32 * self.words as u32)
+    }
+
+    /// Fails the kernel at the first read of what it writes.
+    pub(in crate::coop) fn refuse(&self, message: String) {
+        self.scope.push_error(message);
     }
 
     /// The scope.

@@ -1,0 +1,125 @@
+//! CUDA: PTX that names the lanes that take part. Planes have 32, so that the first word of a mask is all of it.
+
+use super::super::lanes::each_word;
+use super::super::machine::{Kernel, Machine};
+use super::super::operators::Known;
+use super::Words;
+use cubecl::ir::dialect::MemoryClobbers;
+use cubecl::prelude::*;
+use cubecl_cpp::cuda::ptx::InlinePtxOp;
+
+/// The first architecture that combines the integers of a plane in one instruction.
+const REDUX: u32 = 80;
+
+/// An instruction that gives a number and touches no memory.
+fn compute(kernel: &Kernel<'_>, ptx: &str, arguments: &[NativeExpand<u32>]) -> NativeExpand<u32> {
+    let scope = kernel.scope();
+    let arguments = arguments
+        .iter()
+        .map(|value| value.read_value(scope))
+        .collect();
+    let ty = u32::__expand_as_type(scope);
+    let op = InlinePtxOp::new_volatile(scope.ctx_mut(), Some(ty), ptx, arguments);
+    scope.register(&op);
+    let result = op.result(scope.ctx());
+    result.expect("the instruction gives a number").into()
+}
+
+/// An instruction that waits: what was written before it is written, and what is read after it is read anew.
+fn wait(kernel: &Kernel<'_>, ptx: &str, arguments: &[NativeExpand<u32>]) {
+    let scope = kernel.scope();
+    let arguments = arguments
+        .iter()
+        .map(|value| value.read_value(scope))
+        .collect();
+    let ctx = scope.ctx_mut();
+    let op = InlinePtxOp::new_volatile(ctx, None, ptx, arguments);
+    op.set_clobbers(ctx, vec!["memory".into()]);
+    op.set_attr_cuda_inline_ptx_memory_clobbers(ctx, MemoryClobbers::ReadWrite.into());
+    scope.register(&op);
+}
+
+pub(in crate::coop) fn ballot(
+    kernel: &Kernel<'_>,
+    predicate: NativeExpand<bool>,
+    lanes: Words,
+) -> Words {
+    let vote = select::expand::<u32>(kernel.scope(), predicate, 1u32.into(), 0u32.into());
+    let ptx = "{ .reg .pred yes; setp.ne.u32 yes, $1, 0; vote.sync.ballot.b32 $0, yes, $2; }";
+    let votes = compute(kernel, ptx, &[vote, lanes[0]]);
+    each_word(kernel, |_| votes)
+}
+
+pub(in crate::coop) fn matching(
+    kernel: &Kernel<'_>,
+    number: NativeExpand<u32>,
+    lanes: Words,
+) -> Words {
+    let same = compute(
+        kernel,
+        "match.any.sync.b32 $0, $1, $2;",
+        &[number, lanes[0]],
+    );
+    each_word(kernel, |_| kernel.bitand(same, lanes[0]))
+}
+
+pub(in crate::coop) fn shuffle(
+    kernel: &Kernel<'_>,
+    value: NativeExpand<u32>,
+    from: NativeExpand<u32>,
+    lanes: Words,
+) -> NativeExpand<u32> {
+    let ptx = "shfl.sync.idx.b32 $0, $1, $2, 31, $3;";
+    compute(kernel, ptx, &[value, from, lanes[0]])
+}
+
+pub(in crate::coop) fn exchange(
+    kernel: &Kernel<'_>,
+    value: NativeExpand<u32>,
+    bits: u32,
+    lanes: Words,
+) -> NativeExpand<u32> {
+    let ptx = format!("shfl.sync.bfly.b32 $0, $1, {bits}, 31, $2;");
+    compute(kernel, &ptx, &[value, lanes[0]])
+}
+
+pub(in crate::coop) fn reduce(
+    kernel: &Kernel<'_>,
+    value: NativeExpand<u32>,
+    operation: Known,
+    is_signed: bool,
+    lanes: Words,
+) -> Option<NativeExpand<u32>> {
+    let number = if is_signed { "s32" } else { "u32" };
+    let (name, ty) = match operation {
+        _ if kernel.architecture() < REDUX => return None,
+        Known::Sum => ("add", number),
+        Known::Min => ("min", number),
+        Known::Max => ("max", number),
+        Known::And => ("and", "b32"),
+        Known::Or => ("or", "b32"),
+        Known::Xor => ("xor", "b32"),
+        Known::Product => return None,
+    };
+    let ptx = format!("redux.sync.{name}.{ty} $0, $1, $2;");
+    Some(compute(kernel, &ptx, &[value, lanes[0]]))
+}
+
+pub(in crate::coop) fn sync_lanes(kernel: &Kernel<'_>, lanes: Words) {
+    wait(kernel, "bar.warp.sync $0;", &[lanes[0]]);
+}
+
+pub(in crate::coop) fn sync_named(
+    kernel: &Kernel<'_>,
+    id: NativeExpand<u32>,
+    units: NativeExpand<u32>,
+) -> bool {
+    wait(kernel, "bar.sync $0, $1;", &[id, units]);
+    true
+}
+
+pub(in crate::coop) fn sync_cluster(kernel: &Kernel<'_>) -> bool {
+    let ptx = "barrier.cluster.arrive.release; barrier.cluster.wait.acquire;";
+    wait(kernel, ptx, &[]);
+    true
+}
