@@ -40,6 +40,7 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
     [
         offline::cases(),
         offline_layouts::cases(),
+        groups::instructions::cases(),
         memory::instructions::cases(),
     ]
     .concat()

@@ -1,5 +1,8 @@
-//! Cooperative groups: which unit a mapping puts where, on devices.
+//! Cooperative groups on devices: which unit a mapping puts where, and what units of a group do together.
 
+mod collectives;
+#[cfg(feature = "offline")]
+pub mod instructions;
 mod mappings;
 mod model;
 mod parents;
@@ -8,5 +11,5 @@ use girih_testkit::case::Case;
 
 /// The cases of every part.
 pub fn cases() -> Vec<Case> {
-    [mappings::cases(), parents::cases()].concat()
+    [mappings::cases(), parents::cases(), collectives::cases()].concat()
 }

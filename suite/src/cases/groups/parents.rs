@@ -32,7 +32,7 @@ macro_rules! one_cube {
 }
 
 /// The error that reading `out` gives, which must hold `text`.
-fn assert_refused(rt: &Rt, out: &Buffer<u32>, text: &str) {
+pub(super) fn assert_refused(rt: &Rt, out: &Buffer<u32>, text: &str) {
     match rt.read(out) {
         Err(Error::Kernel { reason, .. }) => {
             assert!(reason.contains(text), "`{text}` is not in: {reason}")
@@ -119,7 +119,7 @@ fn units_and_cubes_of_a_grid(rt: &Rt) -> Result<(), Error> {
 
 /// Numbers the units of each group from its end.
 #[derive(CubeType)]
-struct Reverse {}
+pub(super) struct Reverse {}
 
 #[cube]
 impl GroupMapping for Reverse {

@@ -162,8 +162,14 @@ impl<'a> Segment<'a> {
         if self.kernel.constant(self.count) == Some(1) {
             return value;
         }
-        if let Some(reduced) = self.reduce_at_once::<E, O>(value) {
-            return reduced;
+        // Groups of one plane take turns at an instruction that combines all of its lanes: of few neighbours the
+        // shuffles are fewer.
+        let count = self.kernel.constant(self.count);
+        let is_neighbours = matches!(self.order, Order::Neighbours(..));
+        if !is_neighbours || (count.is_some() && count == self.kernel.plane()) {
+            if let Some(reduced) = self.reduce_at_once::<E, O>(value) {
+                return reduced;
+            }
         }
         if let Some(reduced) = self.reduce_by_exchange::<E, O>(value) {
             return reduced;

@@ -39,6 +39,15 @@ fn wait(kernel: &Kernel<'_>, ptx: &str, arguments: &[NativeExpand<u32>]) {
     scope.register(&op);
 }
 
+/// Lanes to name as those that take part: at least `lanes`, and all of the plane where all are here. A mask that is not
+/// constant costs a comparison and a second path, for planes that came apart.
+fn participants(kernel: &Kernel<'_>, lanes: Words) -> NativeExpand<u32> {
+    match kernel.is_converged() {
+        true => u32::MAX.into(),
+        false => lanes[0],
+    }
+}
+
 pub(in crate::coop) fn ballot(
     kernel: &Kernel<'_>,
     predicate: NativeExpand<bool>,
@@ -46,7 +55,7 @@ pub(in crate::coop) fn ballot(
 ) -> Words {
     let vote = select::expand::<u32>(kernel.scope(), predicate, 1u32.into(), 0u32.into());
     let ptx = "{ .reg .pred yes; setp.ne.u32 yes, $1, 0; vote.sync.ballot.b32 $0, yes, $2; }";
-    let votes = compute(kernel, ptx, &[vote, lanes[0]]);
+    let votes = compute(kernel, ptx, &[vote, participants(kernel, lanes)]);
     each_word(kernel, |_| votes)
 }
 
@@ -58,7 +67,7 @@ pub(in crate::coop) fn matching(
     let same = compute(
         kernel,
         "match.any.sync.b32 $0, $1, $2;",
-        &[number, lanes[0]],
+        &[number, participants(kernel, lanes)],
     );
     each_word(kernel, |_| kernel.bitand(same, lanes[0]))
 }
@@ -70,7 +79,7 @@ pub(in crate::coop) fn shuffle(
     lanes: Words,
 ) -> NativeExpand<u32> {
     let ptx = "shfl.sync.idx.b32 $0, $1, $2, 31, $3;";
-    compute(kernel, ptx, &[value, from, lanes[0]])
+    compute(kernel, ptx, &[value, from, participants(kernel, lanes)])
 }
 
 pub(in crate::coop) fn exchange(
@@ -80,7 +89,7 @@ pub(in crate::coop) fn exchange(
     lanes: Words,
 ) -> NativeExpand<u32> {
     let ptx = format!("shfl.sync.bfly.b32 $0, $1, {bits}, 31, $2;");
-    compute(kernel, &ptx, &[value, lanes[0]])
+    compute(kernel, &ptx, &[value, participants(kernel, lanes)])
 }
 
 pub(in crate::coop) fn reduce(

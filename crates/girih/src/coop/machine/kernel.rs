@@ -1,10 +1,12 @@
 //! A kernel that is being expanded: what is known then is computed then, the rest becomes instructions.
 
 use super::super::lanes::WORDS;
+use super::super::levels::cube_units;
 use super::super::lower;
 use super::Machine;
 use crate::device::Target;
 use cubecl::prelude::*;
+use pliron::op::Op as _;
 
 /// A scope of a kernel, and the planes of the device that it is expanded for.
 pub(in crate::coop) struct Kernel<'a> {
@@ -39,6 +41,22 @@ impl<'a> Kernel<'a> {
     /// Whether the kernel becomes PTX, with girih's own operations.
     pub(in crate::coop) fn is_ptx(&self) -> bool {
         self.target == Target::Cuda && self.target.is_lowered()
+    }
+
+    /// Whether all units of this plane are known to be here together: the cube is whole planes, and nothing that was
+    /// branched on leads here.
+    pub(in crate::coop) fn is_converged(&self) -> bool {
+        let scope = self.scope;
+        let is_whole = self
+            .plane
+            .is_some_and(|plane| cube_units(scope).is_multiple_of(plane));
+        if !is_whole || scope.expand_state().may_return {
+            return false;
+        }
+        let ctx = scope.ctx();
+        let block = scope.inserter().get_insertion_block(ctx);
+        let function = block.and_then(|block| block.deref(ctx).get_parent_op(ctx));
+        function == Some(scope.state().entry_func.get_operation())
     }
 
     /// The architecture of an NVIDIA GPU, 90 for `sm_90`; 0 of others.
@@ -226,6 +244,8 @@ impl Machine for Kernel<'_> {
     fn lane(&self) -> NativeExpand<u32> {
         match self.plane {
             Some(1) => 0u32.into(),
+            // CubeCL divides by a size that the compiler of PTX learns too late to fold it.
+            Some(plane) if self.is_ptx() => self.rem(UNIT_POS::expand(self.scope), plane.into()),
             _ => UNIT_POS_PLANE::expand(self.scope),
         }
     }
