@@ -17,6 +17,9 @@ pub(super) struct Site {
     pub unit: Level,
     /// How the new groups are made.
     pub tag: Tag,
+    /// The size of planes, where they have one, the group counts units, and cubes are whole planes or the group is of one
+    /// cube.
+    pub plane: Option<u32>,
 }
 
 /// The result after one of girih's mappings.
@@ -91,7 +94,7 @@ fn group_by<M: Machine>(
         false => m.both(p.is_valid, m.is_below(outer, groups)),
     };
     let next = Placement {
-        properties: properties::group_by(p.properties, count.known, site.tag, m.plane()),
+        properties: properties::group_by(p.properties, count.known, site.tag, site.plane),
         group_count: m.mul(p.group_count, groups),
         group_rank: m.add(m.mul(p.group_rank, groups), outer),
         unit_count: count.number,
@@ -121,7 +124,7 @@ fn group_as<M: Machine>(
     let groups = m.known(counts.len() as u32);
     let known = properties::known(counts);
     let next = Placement {
-        properties: properties::group_as(p.properties, &known, site.tag, m.plane()),
+        properties: properties::group_as(p.properties, &known, site.tag, site.plane),
         group_count: m.mul(p.group_count, groups),
         group_rank: m.add(m.mul(p.group_rank, groups), rank),
         unit_count,
@@ -207,7 +210,7 @@ fn take<M: Machine>(
         false => m.both(p.is_valid, m.is_below(p.unit_rank, count.number)),
     };
     let next = Placement {
-        properties: properties::take(p.properties, count.known, m.plane()),
+        properties: properties::take(p.properties, count.known, site.plane),
         unit_count: count.number,
         is_valid,
         ..p

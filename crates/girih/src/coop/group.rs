@@ -275,11 +275,16 @@ impl GroupExpand {
 
     fn split(&self, scope: &Scope, call: &str, mapping: &MappingExpand, tag: Tag) -> Self {
         static ORIGINS: AtomicU64 = AtomicU64::new(0);
+        let kernel = Kernel::of(scope);
+        let is_in_planes = |plane: &u32| {
+            let is_whole = levels::cube_units(scope).is_multiple_of(*plane);
+            self.unit == Level::Unit && (self.level <= Level::Cube || is_whole)
+        };
         let site = Site {
             unit: self.unit,
             tag,
+            plane: kernel.plane().filter(is_in_planes),
         };
-        let kernel = Kernel::of(scope);
         let first = MappingResultExpand {
             properties: self.result.properties.of_parent(),
             group_count: 1u32.into(),

@@ -167,6 +167,7 @@ impl HostGroup {
         let site = Site {
             unit: self.unit,
             tag,
+            plane: (self.unit == Level::Unit).then_some(self.plane),
         };
         let mut next = self.clone();
         next.properties = self.properties.of_parent();
@@ -192,7 +193,7 @@ impl HostGroup {
     fn apply(&mut self, parent: &Self, step: &HostStep, site: Site) -> Result<()> {
         let plane = self.plane;
         // Where no unit is in a group, what a mapping promises is still what it says.
-        self.properties = properties::after(step, self.properties, site.tag, Some(plane));
+        self.properties = properties::after(step, self.properties, site.tag, site.plane);
         let units = (0..).zip(&mut self.units);
         for (position, result) in units.filter(|(_, result)| result.is_valid) {
             *result = match step {

@@ -39,7 +39,7 @@ levels! {
 }
 
 /// The units of this unit's group of a level.
-fn of(scope: &Scope, level: Level) -> GroupExpand {
+pub(super) fn of(scope: &Scope, level: Level) -> GroupExpand {
     let kernel = Kernel::of(scope);
     let (rank, units) = match level {
         Level::Unit => (0u32.into(), 1u32.into()),
@@ -64,8 +64,10 @@ fn of(scope: &Scope, level: Level) -> GroupExpand {
         alignment: u32::from(level == Level::Unit),
         ..known
     };
-    let result = result(properties.settled(kernel.plane()), (rank, units), lanes);
-    GroupExpand::of_level(level, Level::Unit, result)
+    let is_in_planes =
+        |plane: &u32| level <= Level::Cube || cube_units(scope).is_multiple_of(*plane);
+    let properties = properties.settled(kernel.plane().filter(is_in_planes));
+    GroupExpand::of_level(level, Level::Unit, result(properties, (rank, units), lanes))
 }
 
 /// The planes of this cube.

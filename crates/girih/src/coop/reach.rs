@@ -26,18 +26,12 @@ impl GroupExpand {
         let properties = self.result.properties;
         let is_one = properties.unit_count == Some(1) || kernel.plane() == Some(1);
         match (self.unit, self.level) {
-            (Level::Unit, _) if properties.unit_count == Some(1) => Reach::Unit,
-            (Level::Unit, Level::Unit | Level::Plane | Level::Cube)
-                if properties.is_always_within_planes =>
-            {
-                if is_one {
-                    Reach::Unit
-                } else {
-                    Reach::Lanes
-                }
-            }
-            (_, Level::Cluster) if cluster_cubes(kernel.scope()) == 1 => Reach::Cube,
+            (Level::Unit, _) if properties.is_always_within_planes => match is_one {
+                true => Reach::Unit,
+                false => Reach::Lanes,
+            },
             (_, Level::Unit | Level::Plane | Level::Cube) => Reach::Cube,
+            (_, Level::Cluster) if cluster_cubes(kernel.scope()) == 1 => Reach::Cube,
             (_, Level::Cluster) => Reach::Cluster,
             (_, Level::Grid) => Reach::Grid,
         }

@@ -34,6 +34,14 @@ pub(super) fn split<E: CubePrimitive>(
     }
 }
 
+/// How many words a value has.
+pub(super) fn count<E: CubePrimitive>(scope: &Scope, call: &str) -> usize {
+    match Form::of::<E>(scope, call) {
+        Form::Words(count) => count,
+        _ => 1,
+    }
+}
+
 /// The value that has these words.
 pub(super) fn join<E: CubePrimitive>(
     scope: &Scope,

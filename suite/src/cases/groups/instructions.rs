@@ -16,6 +16,7 @@ cases! {
     groups_of_planes_wait_at_named_barriers,
     named_barriers_run_out,
     masks_of_neighbours_are_a_shift,
+    clusters_read_each_other_s_shared_memory,
 }
 
 /// One kernel for each element and operation, and the checks that all must pass: nothing branches between the steps.
@@ -143,5 +144,34 @@ fn masks_of_neighbours_are_a_shift(toolkit: &Toolkit) -> Result<(), Error> {
     for instruction in ["vote", "popc", "bra", "selp", "setp"] {
         compiled.assert_no_ptx(instruction);
     }
+    Ok(())
+}
+
+#[cube(launch_unchecked)]
+fn of_a_cluster(values: &mut [u32], wide: &mut [u64]) {
+    let cluster = this_cluster();
+    let unit = ABSOLUTE_POS;
+    let value = values[unit];
+    values[unit] = cluster.reduce::<u32, Sum>(value)
+        + cluster.inclusive_scan::<u32, Sum>(value)
+        + cluster.exclusive_scan::<u32, Sum>(value, 5u32)
+        + cluster.broadcast::<u32>(value, 3u32);
+    wide[unit] = cluster.cubes().reduce::<u64, Sum>(wide[unit]);
+    cluster.sync();
+}
+
+fn clusters_read_each_other_s_shared_memory(toolkit: &Toolkit) -> Result<(), Error> {
+    let settings = settings(64).cluster_dim((4, 1, 1).into());
+    let kernel = of_a_cluster::OfACluster::new(settings, hopper(), target(), buffer(), buffer());
+    let compiled = toolkit.compile(kernel)?;
+    for instruction in [
+        "mapa.shared::cluster",
+        "ld.shared::cluster",
+        "barrier.cluster.arrive.release",
+    ] {
+        compiled.assert_ptx(instruction);
+    }
+    compiled.assert_sass("UCGABAR_ARV");
+    compiled.assert_no_local_memory();
     Ok(())
 }

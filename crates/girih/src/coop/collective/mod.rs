@@ -3,11 +3,14 @@
 //! Within a plane values pass from lane to lane, above it through shared memory. One unit, as every plane of a CPU is, has
 //! nothing to wait for.
 
+mod cluster;
 mod memory;
 mod segment;
 mod votes;
 
+use super::Level;
 use super::group::{Group, GroupExpand};
+use super::levels::{self, cube_units};
 use super::machine::Kernel;
 use super::operators::Associative;
 use super::reach::Reach;
@@ -19,7 +22,8 @@ use segment::Segment;
 /// All units of the group call one together, and all are told its result. A group that goes on from plane to plane, is
 /// not the whole cube, and has no [barrier](Self::sync) of its own, works by that of the cube: then every unit of the cube
 /// calls it together with the others, those in no group too, whose result says nothing. Groups of planes or cubes
-/// give one value for each, the same on all its units. Groups of several cubes are refused.
+/// give one value for each, the same on all its units. Of several cubes, a whole cluster works together, on devices with
+/// clusters (sm_90 and later); parts of it and the grid are refused.
 ///
 /// A value is a number of any type that the device stores, a `bool`, or a vector of them.
 impl Group {
@@ -119,12 +123,23 @@ impl Group {
 /// Marks a kernel that asks for a collective of several cubes.
 fn refuse(kernel: &Kernel<'_>, group: &GroupExpand, call: &str) {
     kernel.refuse(format!(
-        "girih: {call}: {} of several cubes; groups of one cube are allowed: combine what each cube has through memory",
+        "girih: {call}: {} of several cubes; groups of one cube are allowed, and on sm_90 whole clusters: combine what \
+         each cube has through memory",
         group.members()
     ));
 }
 
 impl GroupExpand {
+    /// Whether the group is a whole cluster, whose cubes reach each other's shared memory.
+    fn is_cluster(&self, kernel: &Kernel<'_>) -> bool {
+        self.origin.is_none() && kernel.is_ptx()
+    }
+
+    /// What `f` makes of the units of this cube; nothing where cubes are what is counted.
+    fn of_this_cube<T>(&self, scope: &Scope, f: impl FnOnce(&Self) -> T) -> Option<T> {
+        (self.unit == Level::Unit).then(|| f(&levels::of(scope, Level::Cube)))
+    }
+
     /// Expansion of [`Group::reduce`].
     pub fn __expand_reduce_method<E: CubePrimitive, O: Associative<E>>(
         &self,
@@ -157,6 +172,12 @@ impl GroupExpand {
                 Segment::of_group(&kernel, call, self).reduce::<E, O>(value, everywhere)
             }
             Reach::Cube => memory::reduce::expand::<E, O>(scope, self, value, call),
+            Reach::Cluster if self.is_cluster(&kernel) => {
+                let of_cube = self.of_this_cube(scope, |cube| {
+                    memory::reduce::expand::<E, O>(scope, cube, value, call)
+                });
+                cluster::reduce::expand::<E, O>(scope, of_cube.unwrap_or(value), call)
+            }
             Reach::Cluster | Reach::Grid => {
                 refuse(&kernel, self, call);
                 value
@@ -177,6 +198,13 @@ impl GroupExpand {
             Reach::Unit => value,
             Reach::Lanes => Segment::of_group(&kernel, call, self).scan::<E, O>(value),
             Reach::Cube => memory::inclusive_scan::expand::<E, O>(scope, self, value, call),
+            Reach::Cluster if self.is_cluster(&kernel) => {
+                let of_cube = self.of_this_cube(scope, |cube| {
+                    let within = memory::inclusive_scan::expand::<E, O>(scope, cube, value, call);
+                    cluster::after_cubes_before::expand::<E, O>(scope, within, call)
+                });
+                of_cube.unwrap_or_else(|| cluster::until::expand::<E, O>(scope, value, call))
+            }
             Reach::Cluster | Reach::Grid => {
                 refuse(&kernel, self, call);
                 value
@@ -205,6 +233,15 @@ impl GroupExpand {
                 select::expand::<E>(scope, is_later, both, first)
             }
             Reach::Cube => memory::exclusive_scan::expand::<E, O>(scope, self, value, first, call),
+            Reach::Cluster if self.is_cluster(&kernel) => {
+                let of_cube = self.of_this_cube(scope, |cube| {
+                    let total = memory::reduce::expand::<E, O>(scope, cube, value, call);
+                    let before = cluster::before::expand::<E, O>(scope, total, first, call);
+                    memory::exclusive_scan::expand::<E, O>(scope, cube, value, before, call)
+                });
+                of_cube
+                    .unwrap_or_else(|| cluster::before::expand::<E, O>(scope, value, first, call))
+            }
             Reach::Cluster | Reach::Grid => {
                 refuse(&kernel, self, call);
                 value
@@ -284,6 +321,14 @@ impl GroupExpand {
             Reach::Lanes => Segment::of_group(&kernel, call, self).shuffle::<E>(value, rank),
             Reach::Cube => {
                 let value = memory::shuffle::expand::<E>(scope, self, value, rank, call);
+                (value, is_there)
+            }
+            Reach::Cluster if self.is_cluster(&kernel) => {
+                let units = match self.unit {
+                    Level::Unit => cube_units(scope),
+                    _ => 1,
+                };
+                let value = cluster::shuffle::expand::<E>(scope, value, rank, units, call);
                 (value, is_there)
             }
             Reach::Cluster | Reach::Grid => {

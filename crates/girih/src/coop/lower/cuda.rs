@@ -6,20 +6,33 @@ use super::super::operators::Known;
 use super::Words;
 use cubecl::ir::dialect::MemoryClobbers;
 use cubecl::prelude::*;
-use cubecl_cpp::cuda::ptx::InlinePtxOp;
+use cubecl_cpp::cuda::ptx::{GenericToSharedOp, InlinePtxOp};
+use pliron::value::Value;
 
 /// The first architecture that combines the integers of a plane in one instruction.
 const REDUX: u32 = 80;
 
 /// An instruction that gives a number and touches no memory.
 fn compute(kernel: &Kernel<'_>, ptx: &str, arguments: &[NativeExpand<u32>]) -> NativeExpand<u32> {
+    fetch(kernel, ptx, arguments, MemoryClobbers::Nomem)
+}
+
+/// An instruction that gives a number, and may read memory for it.
+fn fetch(
+    kernel: &Kernel<'_>,
+    ptx: &str,
+    arguments: &[NativeExpand<u32>],
+    memory: MemoryClobbers,
+) -> NativeExpand<u32> {
     let scope = kernel.scope();
     let arguments = arguments
         .iter()
         .map(|value| value.read_value(scope))
         .collect();
     let ty = u32::__expand_as_type(scope);
-    let op = InlinePtxOp::new_volatile(scope.ctx_mut(), Some(ty), ptx, arguments);
+    let ctx = scope.ctx_mut();
+    let op = InlinePtxOp::new_volatile(ctx, Some(ty), ptx, arguments);
+    op.set_attr_cuda_inline_ptx_memory_clobbers(ctx, memory.into());
     scope.register(&op);
     let result = op.result(scope.ctx());
     result.expect("the instruction gives a number").into()
@@ -54,7 +67,7 @@ pub(in crate::coop) fn ballot(
     lanes: Words,
 ) -> Words {
     let vote = select::expand::<u32>(kernel.scope(), predicate, 1u32.into(), 0u32.into());
-    let ptx = "{ .reg .pred yes; setp.ne.u32 yes, $1, 0; vote.sync.ballot.b32 $0, yes, $2; }";
+    let ptx = "{\n.reg .pred yes;\nsetp.ne.u32 yes, $1, 0;\nvote.sync.ballot.b32 $0, yes, $2;\n}";
     let votes = compute(kernel, ptx, &[vote, participants(kernel, lanes)]);
     each_word(kernel, |_| votes)
 }
@@ -131,4 +144,27 @@ pub(in crate::coop) fn sync_cluster(kernel: &Kernel<'_>) -> bool {
     let ptx = "barrier.cluster.arrive.release; barrier.cluster.wait.acquire;";
     wait(kernel, ptx, &[]);
     true
+}
+
+pub(in crate::coop) fn shared_address(
+    kernel: &Kernel<'_>,
+    place: Value,
+) -> Option<NativeExpand<u32>> {
+    let scope = kernel.scope();
+    let op = GenericToSharedOp::new(scope.ctx_mut(), place);
+    Some(scope.register_with_result(&op).into())
+}
+
+pub(in crate::coop) fn load_of_cube(
+    kernel: &Kernel<'_>,
+    address: NativeExpand<u32>,
+    cube: NativeExpand<u32>,
+) -> Option<NativeExpand<u32>> {
+    let ptx = "{\n.reg .u32 there;\nmapa.shared::cluster.u32 there, $1, $2;\nld.shared::cluster.b32 $0, [there];\n}";
+    Some(fetch(
+        kernel,
+        ptx,
+        &[address, cube],
+        MemoryClobbers::Readonly,
+    ))
 }

@@ -8,6 +8,7 @@ use super::lanes::WORDS;
 use super::machine::Kernel;
 use super::operators::Known;
 use cubecl::prelude::*;
+use pliron::value::Value;
 
 /// The lanes of a plane, and a number of each.
 pub(super) type Words = [NativeExpand<u32>; WORDS];
@@ -41,4 +42,8 @@ lowered! {
     fn sync_named(id: NativeExpand<u32>, units: NativeExpand<u32>) -> bool;
     /// Waits for the cubes of the cluster, and sees what they wrote, if the target has clusters.
     fn sync_cluster() -> bool;
+    /// The address of shared memory that cubes of a cluster know it by, if the target has clusters.
+    fn shared_address(place: Value) -> Option<NativeExpand<u32>>;
+    /// The word that a cube of the cluster has at an address of its shared memory, if the target has clusters.
+    fn load_of_cube(address: NativeExpand<u32>, cube: NativeExpand<u32>) -> Option<NativeExpand<u32>>;
 }

@@ -5,6 +5,7 @@ use super::super::machine::{Kernel, Machine};
 use super::super::operators::Known;
 use super::Words;
 use cubecl::prelude::*;
+use pliron::value::Value;
 
 pub(in crate::coop) fn ballot(
     kernel: &Kernel<'_>,
@@ -94,4 +95,19 @@ pub(in crate::coop) fn sync_named(
 
 pub(in crate::coop) fn sync_cluster(_kernel: &Kernel<'_>) -> bool {
     false
+}
+
+pub(in crate::coop) fn shared_address(
+    _kernel: &Kernel<'_>,
+    _place: Value,
+) -> Option<NativeExpand<u32>> {
+    None
+}
+
+pub(in crate::coop) fn load_of_cube(
+    _kernel: &Kernel<'_>,
+    _address: NativeExpand<u32>,
+    _cube: NativeExpand<u32>,
+) -> Option<NativeExpand<u32>> {
+    None
 }
