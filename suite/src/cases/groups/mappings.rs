@@ -170,6 +170,16 @@ fn chains_of_mappings(rt: &Rt) -> Result<(), Error> {
             &[Link::Identity {}, quarters.clone(), Link::Take { count: 1 }],
             left_over,
         )?;
+        if units >= 4 {
+            let quads = Link::GroupBy { count: 4 };
+            let parts = Link::GroupAs { counts: vec![1, 3] };
+            ask(
+                rt,
+                parent,
+                &[quads.clone(), parts],
+                model::tag(units, &quads),
+            )?;
+        }
         // Of groups within planes, and of groups whose lanes are no neighbours.
         if level == Level::Plane || plane % quarter == 0 {
             let vote = Link::BinaryPartition {

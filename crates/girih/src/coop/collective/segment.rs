@@ -30,8 +30,28 @@ enum Order {
     Neighbours(NativeExpand<u32>, u32),
     /// In the order of lanes.
     Ascending,
-    /// In any order.
-    Any,
+    /// In any order: the unit that is number `i` of the lanes has the lane of rank `i`.
+    Any(NativeExpand<u32>),
+}
+
+/// Each lane of the group tells its rank, and the unit that is number `i` of the lanes keeps the lane of rank `i`.
+fn order_of_ranks(kernel: &Kernel<'_>, place: &Placement<Kernel<'_>>) -> NativeExpand<u32> {
+    let scope = kernel.scope();
+    let before = lanes::below(kernel, kernel.lane());
+    let lower_lanes = lanes::each_word(kernel, |index| {
+        let index = index as usize;
+        kernel.bitand(place.lanes[index], before[index])
+    });
+    let number = lanes::count(kernel, lower_lanes);
+    (0..kernel.widest_plane()).fold(kernel.lane(), |owner, lane| {
+        let word = place.lanes[(lane / 32) as usize];
+        let bit = kernel.bitand(word, (1u32 << (lane % 32)).into());
+        let is_member = kernel.is_below(0u32.into(), bit);
+        let from = kernel.select(is_member, lane.into(), kernel.lane());
+        let told = lower::shuffle(kernel, place.unit_rank, from, place.lanes);
+        let is_it = kernel.both(is_member, told.__expand_eq_method(scope, &number));
+        kernel.select(is_it, lane.into(), owner)
+    })
 }
 
 impl<'a> Segment<'a> {
@@ -45,7 +65,7 @@ impl<'a> Segment<'a> {
         } else if properties.is_always_ascending {
             Order::Ascending
         } else {
-            Order::Any
+            Order::Any(order_of_ranks(kernel, &place))
         };
         Self {
             kernel,
@@ -99,25 +119,11 @@ impl<'a> Segment<'a> {
         match self.order {
             Order::Neighbours(first, _) => kernel.add(first, rank),
             Order::Ascending => lanes::ranked_lane(kernel, self.lanes, rank),
-            Order::Any => {
-                // Each lane of the group tells its rank; the one that is asked for is kept.
-                let lanes = 0..kernel.widest_plane();
-                lanes.fold(kernel.lane(), |found, lane| {
-                    let is_member = self.contains(lane);
-                    let from = kernel.select(is_member, lane.into(), kernel.lane());
-                    let told = lower::shuffle(kernel, self.rank, from, self.lanes);
-                    let is_it = told.__expand_eq_method(self.scope(), &rank);
-                    let is_it = kernel.both(is_member, is_it);
-                    kernel.select(is_it, lane.into(), found)
-                })
+            Order::Any(owners) => {
+                let keeper = lanes::ranked_lane(kernel, self.lanes, rank);
+                lower::shuffle(kernel, owners, keeper, self.lanes)
             }
         }
-    }
-
-    fn contains(&self, lane: u32) -> NativeExpand<bool> {
-        let word = self.lanes[(lane / 32) as usize];
-        let bit = self.kernel.bitand(word, (1u32 << (lane % 32)).into());
-        self.kernel.is_below(0u32.into(), bit)
     }
 
     /// What the unit of a rank has, and whether there is one; this unit's own value where there is none.
