@@ -13,7 +13,9 @@ use cubecl::prelude::*;
 ///
 /// ```
 /// use cubecl::prelude::*;
-/// use girih::coop::{Group, GroupMapping, HostGroup, Level, MappingResult, Tag, group_by, own};
+/// use girih::coop::{
+///     Group, GroupMapping, GroupMappingExpand, HostGroup, Level, MappingResult, Tag, group_by, own,
+/// };
 ///
 /// /// Numbers the units of each group from its end.
 /// #[derive(CubeType)]

@@ -155,7 +155,11 @@ fn require_counts<M: Machine>(
     }
     let numbers = counts.iter().map(|count| count.number);
     let total = numbers.fold(m.known(0), |total, count| m.add(total, count));
-    if let (Some(total), Some((least, most))) = (m.constant(total), sizes(m, p)) {
+    let known = counts
+        .iter()
+        .map(|count| m.constant(count.number).map(u64::from));
+    if let (Some(total), Some((least, most))) = (known.sum::<Option<u64>>(), sizes(m, p)) {
+        let (least, most) = (u64::from(least), u64::from(most));
         if total > least {
             let given = format!("{total} units of groups of {least}");
             return broken(Precondition::TooManyUnits, named(), given);

@@ -280,3 +280,88 @@ fn require(call: &'static str, argument: &'static str, given: u32, allowed: u32)
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::mapping::{Count, binary_partition, group_as, group_by, identity, take};
+    use super::*;
+
+    /// The rule that a refusal names.
+    fn broken(result: Result<HostGroup>) -> Precondition {
+        match result {
+            Err(Error::Mapping { rule, .. }) => rule,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_a_mapping_needs_is_refused_by_name() {
+        let eight = HostGroup::plane(8).unwrap();
+        let rules = [
+            (group_by(0), Precondition::ZeroCount),
+            (group_as([4, 0, 4]), Precondition::ZeroCount),
+            (group_as(Vec::<u32>::new()), Precondition::ZeroCount),
+            (group_by(3), Precondition::NotExhaustive),
+            (group_as([3, 4]), Precondition::NotExhaustive),
+            (take(9), Precondition::TooManyUnits),
+            (group_by(-1), Precondition::NotExhaustive),
+            (group_as([u32::MAX, 2]), Precondition::TooManyUnits),
+            (group_as([3, 5]) | group_by(1), Precondition::UnequalGroups),
+        ];
+        for (mapping, rule) in rules {
+            assert_eq!(broken(eight.partition(&mapping)), rule, "{mapping}");
+        }
+        let cube = HostGroup::cube(16, 8).unwrap();
+        let vote = binary_partition(true);
+        assert_eq!(broken(cube.partition(&vote)), Precondition::AcrossPlanes);
+        assert_eq!(
+            broken(cube.planes().partition(&vote)),
+            Precondition::AcrossPlanes
+        );
+        assert!(cube.partition(&(group_by(4) | vote)).is_ok());
+    }
+
+    #[test]
+    fn sizes_have_bounds() {
+        assert!(HostGroup::plane(0).is_err());
+        assert!(HostGroup::plane(129).is_err());
+        assert!(HostGroup::cube(1, 0).is_err());
+        assert!(HostGroup::cube(1 << 17, 32).is_err());
+    }
+
+    #[test]
+    fn planes_are_told_apart_as_wholes() {
+        let planes = HostGroup::cube(20, 8).unwrap().planes();
+        let pairs = planes.partition_non_exhaustive(&group_by(2)).unwrap();
+        let ranks = |position: usize| {
+            (
+                pairs.units()[position].group_rank,
+                pairs.units()[position].unit_rank,
+            )
+        };
+        assert_eq!(
+            [ranks(0), ranks(7), ranks(8), ranks(15)],
+            [(0, 0), (0, 0), (0, 1), (0, 1)]
+        );
+        assert!(!pairs.units()[16].is_valid);
+        assert_eq!(pairs.units()[3].lane_mask.bits(), 0xff);
+    }
+
+    #[test]
+    fn groups_of_groups_start_anew() {
+        let halves = HostGroup::plane(8)
+            .unwrap()
+            .partition(&group_by(4))
+            .unwrap();
+        let pairs = halves
+            .partition(&(identity() | group_by(Count::of_run(2))))
+            .unwrap();
+        let last = pairs.units()[7];
+        assert_eq!(
+            (last.group_count, last.group_rank, last.lane_mask.bits()),
+            (2, 1, 0xc0)
+        );
+        assert_eq!(pairs.properties().unit_count, None);
+        assert!(pairs.properties().is_always_exhaustive);
+    }
+}

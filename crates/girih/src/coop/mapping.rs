@@ -74,16 +74,13 @@ impl From<NativeExpand<u32>> for CountExpand {
         }
     }
 }
-/// What a literal without a suffix is.
+/// What a literal without a suffix is; a negative one is refused as the count beyond all groups that its bits are.
 impl<N> From<i32> for Count<N>
 where
     Count<N>: From<u32>,
 {
     fn from(count: i32) -> Self {
-        match u32::try_from(count) {
-            Ok(count) => count.into(),
-            Err(_) => panic!("girih: a mapping: {count} units; 0 or more are allowed"),
-        }
+        Self::from(count as u32)
     }
 }
 

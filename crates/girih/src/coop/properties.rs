@@ -36,7 +36,7 @@ pub(super) fn group_by(
     let groups = p.group_count.zip(counts);
     Properties {
         group_count: groups
-            .and_then(|(groups, (units, count))| Some(groups * units.checked_div(count)?)),
+            .and_then(|(groups, (units, count))| groups.checked_mul(units.checked_div(count)?)),
         unit_count: count,
         unit_count_range: count.map(|count| (count, count)),
         is_always_exhaustive: p.is_always_exhaustive && (tag == Tag::Exhaustive || is_even),
@@ -55,8 +55,8 @@ pub(super) fn group_as(
 ) -> Properties {
     let known: Option<Vec<u32>> = counts.iter().copied().collect();
     let known = known.as_deref();
-    let total = known.map(|counts| counts.iter().sum::<u32>());
-    let is_all = total.is_some() && total == p.unit_count;
+    let total = known.map(|counts| counts.iter().map(|count| u64::from(*count)).sum::<u64>());
+    let is_all = total.is_some() && total == p.unit_count.map(u64::from);
     let range = known.and_then(|counts| {
         let (least, most) = (counts.iter().min(), counts.iter().max());
         least.copied().zip(most.copied())
@@ -70,7 +70,9 @@ pub(super) fn group_as(
             .fold(p.alignment, greatest_common_divisor)
     };
     Properties {
-        group_count: p.group_count.map(|groups| groups * counts.len() as u32),
+        group_count: p
+            .group_count
+            .and_then(|groups| groups.checked_mul(counts.len() as u32)),
         unit_count: range.and_then(|(least, most)| (least == most).then_some(least)),
         unit_count_range: range,
         is_always_exhaustive: p.is_always_exhaustive && (tag == Tag::Exhaustive || is_all),
@@ -95,7 +97,7 @@ pub(super) fn take(p: Properties, count: Option<u32>, plane: Option<u32>) -> Pro
 /// After `binary_partition`.
 pub(super) fn binary_partition(p: Properties) -> Properties {
     Properties {
-        group_count: p.group_count.map(|groups| 2 * groups),
+        group_count: p.group_count.and_then(|groups| groups.checked_mul(2)),
         unit_count: None,
         unit_count_range: None,
         is_always_contiguous: false,

@@ -63,7 +63,7 @@ impl Group {
     ///     let quad = this_cube().partition(group_by(4));
     ///     let mut held = shared::<u32>(256usize);
     ///     held[UNIT_POS as usize] = values[UNIT_POS as usize];
-    ///     this_cube().sync();
+    ///     quad.sync();
     ///     let first = UNIT_POS - quad.unit_rank();
     ///     values[UNIT_POS as usize] = held[(first + 3 - quad.unit_rank()) as usize];
     /// }

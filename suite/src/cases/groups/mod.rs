@@ -6,10 +6,20 @@ pub mod instructions;
 mod mappings;
 mod model;
 mod parents;
+mod splits;
+mod votes;
+mod waits;
 
 use girih_testkit::case::Case;
 
 /// The cases of every part.
 pub fn cases() -> Vec<Case> {
-    [mappings::cases(), parents::cases(), collectives::cases()].concat()
+    [
+        mappings::cases(),
+        parents::cases(),
+        collectives::cases(),
+        votes::cases(),
+        waits::cases(),
+    ]
+    .concat()
 }
