@@ -22,6 +22,7 @@ mod result;
 mod sync;
 mod words;
 
+pub use collective::{grid_scratch_len, reduce_grid};
 pub use custom::{GroupMapping, GroupMappingExpand};
 pub(crate) use group::Members;
 pub use group::{Group, GroupExpand};

@@ -5,7 +5,7 @@ use girih::coop::{Associative, Max, Min, Sum};
 use girih::prelude::*;
 use girih_testkit::{Error, Rt, case::Need, cases, check::same, needs};
 
-use super::splits::{Split, group_of, groups, mixed, splits};
+use super::splits::{Compose, Split, compose, group_of, groups, mixed, splits};
 
 cases! {
     sums_of_integers,
@@ -171,24 +171,6 @@ macro_rules! compare {
 
 fn sums_of_integers(rt: &Rt) -> Result<(), Error> {
     compare!(rt, sums of u32, mixed, u32::wrapping_add)
-}
-
-/// Composes affine functions modulo 2^16: the factor is in the lower half, the summand in the upper.
-struct Compose;
-
-#[cube]
-impl Associative<u32> for Compose {
-    fn combine(first: u32, second: u32) -> u32 {
-        let (a, b) = (first & 0xffff, first >> 16);
-        let (c, d) = (second & 0xffff, second >> 16);
-        ((a * c) & 0xffff) | (((b * c + d) & 0xffff) << 16)
-    }
-}
-
-fn compose(first: u32, second: u32) -> u32 {
-    let (a, b) = (first & 0xffff, first >> 16);
-    let (c, d) = (second & 0xffff, second >> 16);
-    (a.wrapping_mul(c) & 0xffff) | (b.wrapping_mul(c).wrapping_add(d) << 16)
 }
 
 fn an_operation_that_does_not_commute(rt: &Rt) -> Result<(), Error> {

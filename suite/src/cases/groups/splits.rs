@@ -1,6 +1,7 @@
-//! Ways to tell a cube apart, in kernels and as lists of positions.
+//! Ways to tell a cube apart, in kernels and as lists of positions, and values to combine.
 
 use cubecl::prelude::*;
+use girih::coop::Associative;
 use girih::prelude::*;
 use girih_testkit::Rt;
 
@@ -157,4 +158,22 @@ pub(super) fn splits(rt: &Rt) -> (u32, u32, Vec<Split>) {
 /// Bits without an order.
 pub(super) fn mixed(unit: u32) -> u32 {
     unit.wrapping_mul(0x9e37_79b9) ^ 0x5bd1_e995
+}
+
+/// Composes affine functions modulo 2^16: the factor is in the lower half, the summand in the upper.
+pub(super) struct Compose;
+
+#[cube]
+impl Associative<u32> for Compose {
+    fn combine(first: u32, second: u32) -> u32 {
+        let (a, b) = (first & 0xffff, first >> 16);
+        let (c, d) = (second & 0xffff, second >> 16);
+        ((a * c) & 0xffff) | (((b * c + d) & 0xffff) << 16)
+    }
+}
+
+pub(super) fn compose(first: u32, second: u32) -> u32 {
+    let (a, b) = (first & 0xffff, first >> 16);
+    let (c, d) = (second & 0xffff, second >> 16);
+    (a.wrapping_mul(c) & 0xffff) | (b.wrapping_mul(c).wrapping_add(d) << 16)
 }

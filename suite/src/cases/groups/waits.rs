@@ -1,9 +1,13 @@
 //! Groups that wait for their units, and what nothing waits for.
 
 use cubecl::prelude::*;
-use girih::coop::Sum;
+use girih::coop::{Sum, grid_scratch_len, reduce_grid};
+use girih::device;
+use girih::memory::{AtomicAccess, MemoryOrder, MemoryScope, Operation};
 use girih::prelude::*;
-use girih_testkit::{DeviceKind, Error, Rt, cases, check::same};
+use girih_testkit::{DeviceKind, Error, Rt, case::Need, cases, check::same};
+
+use super::splits::{Compose, compose, mixed};
 
 use super::parents::assert_refused;
 
@@ -11,7 +15,18 @@ cases! {
     refuses_several_cubes,
     refuses_what_nothing_waits_for,
     parts_of_a_cube_wait_for_each_other,
+    the_last_cube_has_the_sum_of_the_grid needs [ORDERS],
 }
+
+/// An addition that hands on what the cube has written.
+const ORDERS: Need = Need {
+    what: "additions that acquire and release at the scope of the device",
+    met: |rt| {
+        let access = AtomicAccess::new(Operation::Add, u32::cube_type())
+            .ordered(MemoryOrder::AcqRel, MemoryScope::Device);
+        device::Device::of(&rt.client).has_atomic(&access)
+    },
+};
 
 #[cube(launch_unchecked)]
 fn of_the_grid(out: &mut [u32]) {
@@ -98,6 +113,60 @@ fn parts_of_a_cube_wait_for_each_other(rt: &Rt) -> Result<(), Error> {
             .collect();
         if let Err(difference) = same(&rt.read(&out)?, &right) {
             panic!("groups of {count}: {difference}");
+        }
+    }
+    Ok(())
+}
+
+#[cube(launch_unchecked)]
+fn all_of_the_grid(
+    values: &[u32],
+    wide: &[u64],
+    scratch: &[Atomic<u32>],
+    wide_scratch: &[Atomic<u32>],
+    out: &mut [u64],
+) {
+    let (composed, is_last) = reduce_grid::<u32, Compose>(values[ABSOLUTE_POS], scratch);
+    let (sum, has_sum) = reduce_grid::<u64, Sum>(wide[ABSOLUTE_POS], wide_scratch);
+    if is_last && UNIT_POS + 1 == CUBE_DIM {
+        out[0] = composed as u64;
+    }
+    if has_sum && UNIT_POS == 0 {
+        out[1] = sum;
+    }
+}
+
+fn the_last_cube_has_the_sum_of_the_grid(rt: &Rt) -> Result<(), Error> {
+    let units = rt.units.min(64);
+    for cubes in [1, 2, 7, 3 * units + 1] {
+        let values: Vec<u32> = (0..cubes * units).map(|unit| mixed(unit) | 1).collect();
+        let wide: Vec<u64> = values.iter().map(|value| u64::from(*value) << 30).collect();
+        let scratch = rt.put(&vec![0u32; grid_scratch_len(cubes as usize, 4)]);
+        let wide_scratch = rt.put(&vec![0u32; grid_scratch_len(cubes as usize, 8)]);
+        let out = rt.poisoned::<u64>(2);
+        // What is left in the scratch memory is as at the start.
+        for _ in 0..2 {
+            // SAFETY: each unit reads its own values; the scratch memories have a place for each cube; one unit writes
+            // each result.
+            unsafe {
+                all_of_the_grid::launch_unchecked(
+                    &rt.client,
+                    CubeCount::new_1d(cubes),
+                    CubeDim::new_1d(units),
+                    rt.put(&values).arg(),
+                    rt.put(&wide).arg(),
+                    scratch.arg(),
+                    wide_scratch.arg(),
+                    out.arg(),
+                );
+            }
+            let composed = values.iter().copied().reduce(compose).unwrap_or(0);
+            let sum = wide
+                .iter()
+                .fold(0u64, |sum, value| sum.wrapping_add(*value));
+            if let Err(difference) = same(&rt.read(&out)?, &[composed.into(), sum]) {
+                panic!("{cubes} cubes of {units}: {difference}");
+            }
         }
     }
     Ok(())

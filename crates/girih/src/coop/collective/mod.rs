@@ -4,6 +4,7 @@
 //! nothing to wait for.
 
 mod cluster;
+mod grid;
 mod memory;
 mod segment;
 mod votes;
@@ -15,6 +16,7 @@ use super::machine::Kernel;
 use super::operators::Associative;
 use super::reach::Reach;
 use cubecl::prelude::*;
+pub use grid::{grid_scratch_len, reduce_grid};
 use segment::Segment;
 
 /// The collectives of values.
@@ -23,7 +25,8 @@ use segment::Segment;
 /// not the whole cube, and has no [barrier](Self::sync) of its own, works by that of the cube: then every unit of the cube
 /// calls it together with the others, those in no group too, whose result says nothing. Groups of planes or cubes
 /// give one value for each, the same on all its units. Of several cubes, a whole cluster works together, on devices with
-/// clusters (sm_90 and later); parts of it and the grid are refused.
+/// clusters (sm_90 and later); parts of it are refused, and the grid has
+/// [`reduce_grid`](reduce_grid()) alone.
 ///
 /// A value is a number of any type that the device stores, a `bool`, or a vector of them.
 impl Group {
