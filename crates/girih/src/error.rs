@@ -115,6 +115,16 @@ pub enum Error {
         /// How many are allowed.
         allowed: u64,
     },
+    /// A mapping of groups cannot be applied.
+    #[error("{mapping}: {given}; {}", rule.allowed())]
+    Mapping {
+        /// The condition that does not hold.
+        rule: Precondition,
+        /// The mapping.
+        mapping: String,
+        /// What it was given.
+        given: String,
+    },
     /// An index was out of range ([`Bounds::Report`](crate::view::Bounds::Report)).
     #[error(
         "index {} at position {} is out of range of axis {}, which has extent {}; 0..{} is allowed",
@@ -124,4 +134,36 @@ pub enum Error {
     /// The device reported a failure: a kernel that did not compile or run shows here, at the first read.
     #[error("the device failed: {0}")]
     Server(#[from] ServerError),
+}
+
+/// What a mapping needs of the groups that it is applied to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Precondition {
+    /// Counts of units are above 0.
+    ZeroCount,
+    /// Without the non-exhaustive tag every unit is in a group.
+    NotExhaustive,
+    /// No more units are asked for than a group has.
+    TooManyUnits,
+    /// The groups are equal in size.
+    UnequalGroups,
+    /// The groups are of units, and each is within one plane.
+    AcrossPlanes,
+}
+
+impl Precondition {
+    fn allowed(self) -> &'static str {
+        match self {
+            Self::ZeroCount => "counts above 0 are allowed",
+            Self::NotExhaustive => {
+                "counts that take up every unit are allowed, or others with `partition_non_exhaustive`"
+            }
+            Self::TooManyUnits => "no more units than a group has are allowed",
+            Self::UnequalGroups => "groups of one size are allowed",
+            Self::AcrossPlanes => {
+                "groups of units that are each known to be within one plane are allowed"
+            }
+        }
+    }
 }

@@ -35,5 +35,5 @@ pub mod view;
 
 mod handle;
 
-pub use error::{Error, Result};
+pub use error::{Error, Precondition, Result};
 pub use view::{Bounds, Checked};

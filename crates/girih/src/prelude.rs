@@ -1,6 +1,10 @@
 //! What a kernel author imports, beside `cubecl::prelude::*`.
 
-pub use crate::coop::{Group, this_cube, this_plane, this_unit};
+pub use crate::coop::{
+    Group, GroupMapping, GroupMappingExpand, LaneMask, Level, Mapping, MappingResult, Tag,
+    binary_partition, group_as, group_by, identity, own, take, this_cluster, this_cube, this_grid,
+    this_plane, this_unit,
+};
 pub use crate::layout::{KernelLayout, KernelTuple};
 pub use crate::memory::{
     AcqRel, Acquire, AtomicExt, AtomicExtExpand, AtomicRef, Cluster, Cube, Device, Relaxed,

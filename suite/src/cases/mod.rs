@@ -4,6 +4,7 @@ use girih_testkit::case::Case;
 
 #[cfg(feature = "burn")]
 pub mod burn;
+pub mod groups;
 pub mod kernels;
 pub mod layouts;
 pub mod litmus;
@@ -25,6 +26,7 @@ pub fn device_cases() -> Vec<Case> {
         layouts::cases(),
         layouts::parts::cases(),
         layouts::refusals::cases(),
+        groups::cases(),
         kernels::cases(),
         memory::cases(),
         litmus::cases(),
@@ -40,6 +42,7 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
     [
         offline::cases(),
         offline_layouts::cases(),
+        groups::instructions::cases(),
         memory::instructions::cases(),
         litmus::compiled::cases(),
         memory::block_instructions::cases(),

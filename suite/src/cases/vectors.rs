@@ -1,4 +1,4 @@
-//! Vectors of views, one of each kind; `girih-suite oracle` asks them all.
+//! Vectors of views, one of each kind, and those of group mappings; `girih-suite oracle` asks them all.
 
 use std::collections::BTreeSet;
 
@@ -10,6 +10,7 @@ use serde_json::Value;
 
 cases! {
     views_of_each_kind,
+    group_mappings_of_planes_like_the_device_s,
 }
 
 const VIEWS: &str = include_str!("../../../crates/girih-testkit/vectors/views.jsonl");
@@ -47,6 +48,25 @@ fn views_of_each_kind(rt: &Rt) -> Result<(), String> {
         }
         // 10 pairs of a rank up to 4 and a dimension of it, and 3 ranks of partitions, each loaded and stored.
         None if passed < 26 => Err(format!("{passed} vectors were asked, not 26")),
+        None => Ok(()),
+    }
+}
+
+const GROUPS: &str = include_str!("../../../crates/girih-testkit/vectors/group_mappings.jsonl");
+
+fn group_mappings_of_planes_like_the_device_s(rt: &Rt) -> Result<(), String> {
+    let plane = rt.client.properties().hardware.plane_size_max;
+    let alike = |line: &&str| {
+        let vector: Value = serde_json::from_str(line).expect("a vector");
+        vector["plane"].as_u64() == Some(plane.into())
+    };
+    let lines: Vec<_> = GROUPS.lines().filter(alike).collect();
+    let report = run_lines(&lines.join("\n"), Some(rt))
+        .map_err(|(line, reason)| format!("{line}: {reason}"))?;
+    // One in ten breaks a promise that only the run knows.
+    match report.failed.first() {
+        Some((line, message)) => Err(format!("{message} in {}", lines[line - 1])),
+        None if report.passed * 10 < lines.len() * 9 => Err(format!("{}", report.counts())),
         None => Ok(()),
     }
 }

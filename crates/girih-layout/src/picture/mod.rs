@@ -140,6 +140,34 @@ impl Picture {
         })
     }
 
+    /// The group and the rank in it of each unit, coloured by group: `G1U3` is the unit of rank 3 in group 1. A unit without
+    /// either is in no group. Units fill the rows, `columns` in each; cells past [`MAX_CELLS`](Picture::MAX_CELLS) are
+    /// left out.
+    ///
+    /// ```
+    /// use girih_layout::Picture;
+    ///
+    /// let pairs = Picture::of_groups("pairs", 3, [Some((0, 0)), Some((0, 1)), None]);
+    /// assert!(pairs.to_string().contains("| G0U0 | G0U1 |      |"));
+    /// ```
+    pub fn of_groups(
+        title: impl Into<String>,
+        columns: usize,
+        units: impl IntoIterator<Item = Option<(u64, u64)>>,
+    ) -> Self {
+        let cell = |unit: Option<(u64, u64)>| Cell {
+            label: unit.map_or(String::new(), |(group, rank)| format!("G{group}U{rank}")),
+            note: String::new(),
+            fill: unit.map_or(Fill::Nothing, |(group, rank)| Fill::Thread(group, rank)),
+        };
+        let units = units.into_iter().take(Self::MAX_CELLS as usize);
+        Self {
+            title: title.into(),
+            columns,
+            cells: units.map(cell).collect(),
+        }
+    }
+
     fn rows(&self) -> impl Iterator<Item = &[Cell]> {
         self.cells.chunks(self.columns.max(1))
     }

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::{Error, Rt, device::panic_message};
 
+pub mod groups;
 pub mod layout;
 pub mod views;
 
@@ -97,7 +98,7 @@ pub fn run_lines(text: &str, rt: Option<&Rt>) -> Result<Report, (usize, String)>
     {
         let question = serde_json::from_str(line)
             .map_err(|error| error.to_string())
-            .and_then(|value| Question::new(&value))
+            .and_then(|value| Question::new(&value, line))
             .map_err(|reason| (index + 1, reason))?;
         report.record(index + 1, question.ask(rt));
     }
@@ -108,13 +109,16 @@ pub fn run_lines(text: &str, rt: Option<&Rt>) -> Result<Report, (usize, String)>
 enum Question {
     Layout(Value),
     View(views::ViewVector),
-    Group,
+    Group(groups::GroupVector),
 }
 
 impl Question {
-    fn new(vector: &Value) -> Result<Self, String> {
+    /// The vector, and the line that it was read from: its numbers may be longer than those of a `Value`.
+    fn new(vector: &Value, line: &str) -> Result<Self, String> {
         if vector.get("chain").is_some() {
-            return Ok(Self::Group);
+            return serde_json::from_str(line)
+                .map(Self::Group)
+                .map_err(|error| error.to_string());
         }
         let op = vector.get("op").and_then(Value::as_str);
         let op = op.ok_or("neither `op` nor `chain` is there: not a vector")?;
@@ -134,9 +138,7 @@ impl Question {
             (Self::Layout(vector), _) => layout::run(vector),
             (Self::View(vector), Some(rt)) => views::ask(vector, rt),
             (Self::View(_), None) => Outcome::Skipped("views need a device".to_owned()),
-            (Self::Group, _) => {
-                Outcome::Skipped("cooperative groups are not in this build".to_owned())
-            }
+            (Self::Group(vector), rt) => groups::ask(vector, rt),
         }))
         .unwrap_or_else(|panic| Outcome::Failed(panic_message(&*panic)))
     }
@@ -148,8 +150,9 @@ mod tests {
 
     const LOAD: &str = r#"{"op": "gather_load", "extents": [3], "strides": [1], "gather_dim": 0, "tile_shape": [2],
         "start": [0], "idx": [2, 5], "padding": "neg_inf", "result": [2, "-inf"]}"#;
-    const GROUP: &str =
-        r#"{"level": "plane", "units": 8, "plane": 8, "chain": [["identity"]], "result": []}"#;
+    const GROUP: &str = r#"{"level": "plane", "units": 2, "plane": 2, "chain": [["group_by", 1]], "tag": "exhaustive",
+        "runtime": false, "static": {"group_count": 2, "unit_count": 1, "exhaustive": true, "contiguous": true},
+        "result": [[true, 2, 0, 1, 0, 1], [true, 2, 1, 1, 0, 2]]}"#;
 
     fn one_line(text: &str) -> String {
         text.replace('\n', " ")
@@ -157,14 +160,26 @@ mod tests {
 
     #[test]
     fn a_report_counts_and_names() {
-        let text = [one_line(LOAD), GROUP.to_owned(), GROUP.to_owned()].join("\n");
+        let wrong = GROUP.replace("[true, 2, 1, 1, 0, 2]", "[true, 2, 1, 1, 0, 1]");
+        let text = [LOAD, GROUP, &wrong].map(one_line).join("\n");
         let report = run_lines(&text, None).unwrap();
-        assert_eq!(report.counts().to_string(), "0 passed, 0 failed, 3 skipped");
+        assert_eq!(report.counts().to_string(), "1 passed, 1 failed, 1 skipped");
         assert_eq!(report.skipped["views need a device"], 1);
-        assert_eq!(report.skipped.len(), 2);
+        assert_eq!(report.failed[0].0, 3);
         let mut total = report.clone();
         total.add(&report);
-        assert_eq!(total.skipped_count(), 6);
+        assert_eq!(total.skipped_count(), 2);
+    }
+
+    #[test]
+    fn every_vector_of_groups_is_right_on_the_host() {
+        let text = include_str!("../../vectors/group_mappings.jsonl");
+        let report = run_lines(text, None).unwrap();
+        assert_eq!(
+            report.counts().to_string(),
+            "600 passed, 0 failed, 0 skipped",
+            "{report:?}"
+        );
     }
 
     #[test]
@@ -183,7 +198,8 @@ mod tests {
 
     #[test]
     fn what_is_no_vector_is_an_error_with_its_line() {
-        let unknown = run_lines(&format!("{GROUP}\n{{\"op\": \"fold\"}}"), None).unwrap_err();
+        let unknown =
+            run_lines(&format!("{}\n{{\"op\": \"fold\"}}", one_line(GROUP)), None).unwrap_err();
         assert_eq!(unknown, (2, "no vectors of op `fold` are known".to_owned()));
         assert_eq!(run_lines("{}", None).unwrap_err().0, 1);
         assert_eq!(run_lines("not JSON", None).unwrap_err().0, 1);

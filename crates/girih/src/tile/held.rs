@@ -2,7 +2,7 @@
 
 use super::spread::{Place, Spread};
 use super::{Packet, Width, splat};
-use crate::coop::{GroupExpand, Level};
+use crate::coop::{GroupExpand, Members};
 use crate::device::Target;
 use cubecl::prelude::*;
 
@@ -15,19 +15,20 @@ pub(crate) struct Held<E: Scalar> {
     dims: Vec<usize>,
     width: usize,
     units: u32,
-    level: Level,
+    members: Members,
 }
 
 impl<E: Numeric> Held<E> {
     /// Registers for the share of each unit of a tile that is spread so, and 0 in each.
     pub(crate) fn new(scope: &Scope, call: &str, spread: &Spread, group: &GroupExpand) -> Self {
-        let steps = spread.steps(group);
+        let units = group.holders(call);
+        let steps = spread.steps(units);
         assert!(
             steps <= MOST_UNROLLED || !is_gpu(scope),
             "girih: {call}: a tile of extents {:?} held by {} units is {steps} packets of {} elements each; at most \
              {MOST_UNROLLED} stay in a unit's registers: take a smaller tile or more units",
             spread.dims(),
-            group.units,
+            units,
             spread.width(),
         );
         scope.register_size::<Width>(spread.width());
@@ -35,8 +36,8 @@ impl<E: Numeric> Held<E> {
             packets: Array::__expand_new(scope, steps as usize),
             dims: spread.dims().to_vec(),
             width: spread.width(),
-            units: group.units,
-            level: group.level,
+            units,
+            members: group.members(),
         };
         for step in 0..steps as usize {
             let zero = E::__expand_from_int(scope, 0i64.into());
@@ -75,16 +76,16 @@ impl<E: Scalar> Held<E> {
             );
         };
         assert!(
-            (walk.units, walk.level, width) == (self.units, self.level, self.width),
-            "girih: a tile of extents {:?} that the {} units of a {:?} hold in packets of {} elements, taken by the {} \
-             units of a {:?} in packets of {width}; a tile in registers is stored by those that hold it, to memory of \
+            (walk.units, walk.members, width) == (self.units, self.members, self.width),
+            "girih: a tile of extents {:?} that the {} units of {} hold in packets of {} elements, taken by the {} \
+             units of {} in packets of {width}; a tile in registers is stored by those that hold it, to memory of \
              the same vectors",
             self.dims,
             self.units,
-            self.level,
+            self.members,
             self.width,
             walk.units,
-            walk.level,
+            walk.members,
         );
         scope.register_size::<Width>(width);
         let step = place.step_of_walk(scope);

@@ -1,7 +1,7 @@
 //! How a tile is spread over the units of a group.
 
 use super::Packet;
-use crate::coop::{GroupExpand, Level};
+use crate::coop::{GroupExpand, Members};
 use crate::layout::{
     ComposedLayout, IntTuple, Integer, KernelLayoutExpand, Layout, Number, Swizzle,
     ThreadValueLayout, digits,
@@ -30,10 +30,10 @@ pub(crate) struct Place<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Walk {
     step: Number,
-    /// The units that share the tile.
+    /// How many units share the tile.
     pub units: u32,
-    /// The level that they are.
-    pub level: Level,
+    /// Which units they are.
+    pub members: Members,
 }
 
 impl<'a> Place<'a> {
@@ -60,6 +60,7 @@ pub(crate) struct Spread {
     /// The tile's extents, outermost first.
     dims: Vec<usize>,
     width: usize,
+    units: u32,
     /// From (packet, lane) to the linear coordinate in the tile with its dimensions in reverse: its first mode moves
     /// fastest, so that this is the row-major position.
     packets: ThreadValueLayout,
@@ -79,6 +80,7 @@ impl Spread {
         Self {
             dims: dims.to_vec(),
             width,
+            units: units as u32,
             packets: of_packets.expect("whole packets stay within the tile"),
             turns: turns.expect("a tile has fewer than 2^64 elements"),
         }
@@ -122,9 +124,9 @@ impl Spread {
     }
 
     /// Packets that a unit holds at most.
-    pub(crate) fn steps(&self, group: &GroupExpand) -> u64 {
+    pub(crate) fn steps(&self, units: u32) -> u64 {
         let packets = self.packets.threads().size().value();
-        packets.div_ceil(group.units.into())
+        packets.div_ceil(units.into())
     }
 
     /// Walks the packets of this unit: fetches each, then hands it to `store`. Up to `unroll` steps are unrolled, or as
@@ -139,12 +141,13 @@ impl Spread {
     ) {
         let unroll = unroll.unwrap_or(UNROLL);
         let packets = self.packets.threads().size().value();
-        let steps = self.steps(group);
+        let units = self.units;
+        let steps = self.steps(units);
         let exact = packets == self.turns.size().value();
         let walk = |step: Number| Walk {
             step,
-            units: group.units,
-            level: group.level,
+            units,
+            members: group.members(),
         };
         if exact && steps <= UNROLL {
             let at: Vec<_> = (0..steps)
@@ -185,7 +188,7 @@ impl Spread {
 
     /// The packet that this unit holds at a step.
     fn held(&self, scope: &Scope, group: &GroupExpand, step: Number) -> Number {
-        let unit = Number::below(group.rank, group.units.into());
+        let unit = Number::below(group.rank(), self.units.into());
         KernelLayoutExpand::known(&self.turns).number(scope, [unit, step])
     }
 

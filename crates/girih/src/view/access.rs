@@ -415,7 +415,7 @@ impl Access {
         group: &GroupExpand,
         tile: usize,
     ) -> Spread {
-        let units = group.units as usize;
+        let units = group.holders(call) as usize;
         if region.width == 1 {
             // Lone elements can be written from any packet that the tile gives: a part of one row.
             let mut rows = vec![tile as u64; dims.len()];

@@ -1,0 +1,112 @@
+//! Values as words of 32 bits, which planes pass from lane to lane.
+
+use cubecl::ir::ElemType;
+use cubecl::prelude::*;
+
+define_size!(Lane);
+
+/// The words of a value: of less than 32 bits, one, whose upper bits are 0.
+pub(super) fn split<E: CubePrimitive>(
+    scope: &Scope,
+    call: &str,
+    value: NativeExpand<E>,
+) -> Vec<NativeExpand<u32>> {
+    match Form::of::<E>(scope, call) {
+        Form::Flag => {
+            let flag = NativeExpand::<bool>::from(value.expand);
+            vec![select::expand::<u32>(scope, flag, 1u32.into(), 0u32.into())]
+        }
+        Form::Byte => {
+            let bits = u8::__expand_reinterpret::<E>(scope, value);
+            vec![u32::__expand_cast_from(scope, bits)]
+        }
+        Form::Half => {
+            let bits = u16::__expand_reinterpret::<E>(scope, value);
+            vec![u32::__expand_cast_from(scope, bits)]
+        }
+        Form::Words(1) => vec![u32::__expand_reinterpret::<E>(scope, value)],
+        Form::Words(count) => {
+            scope.register_size::<Lane>(count);
+            let words = Vector::<u32, Lane>::__expand_reinterpret::<E>(scope, value);
+            let word = |index| words.__expand_extract_method(scope, index);
+            (0..count).map(word).collect()
+        }
+    }
+}
+
+/// How many words a value has.
+pub(super) fn count<E: CubePrimitive>(scope: &Scope, call: &str) -> usize {
+    match Form::of::<E>(scope, call) {
+        Form::Words(count) => count,
+        _ => 1,
+    }
+}
+
+/// The value that has these words.
+pub(super) fn join<E: CubePrimitive>(
+    scope: &Scope,
+    call: &str,
+    words: &[NativeExpand<u32>],
+) -> NativeExpand<E> {
+    match Form::of::<E>(scope, call) {
+        Form::Flag => {
+            let flag = words[0].__expand_ne_method(scope, &0u32.into());
+            flag.expand.into()
+        }
+        Form::Byte => {
+            let bits = u8::__expand_cast_from(scope, words[0]);
+            E::__expand_reinterpret::<u8>(scope, bits).expand.into()
+        }
+        Form::Half => {
+            let bits = u16::__expand_cast_from(scope, words[0]);
+            E::__expand_reinterpret::<u16>(scope, bits).expand.into()
+        }
+        Form::Words(1) => E::__expand_reinterpret::<u32>(scope, words[0])
+            .expand
+            .into(),
+        Form::Words(count) => {
+            scope.register_size::<Lane>(count);
+            let mut vector = Vector::<u32, Lane>::__expand_empty(scope);
+            for (index, word) in words.iter().enumerate() {
+                vector.__expand_insert_method(scope, index, *word);
+            }
+            E::__expand_reinterpret::<Vector<u32, Lane>>(scope, vector)
+                .expand
+                .into()
+        }
+    }
+}
+
+/// How a value is made of words.
+enum Form {
+    /// A truth value.
+    Flag,
+    /// 8 bits.
+    Byte,
+    /// 16 bits.
+    Half,
+    /// As many words.
+    Words(usize),
+}
+
+impl Form {
+    fn of<E: CubePrimitive>(scope: &Scope, call: &str) -> Self {
+        let width = E::__expand_vector_size(scope);
+        let element = E::Scalar::elem_type(scope);
+        if element == ElemType::Bool {
+            assert!(
+                width == 1,
+                "girih: {call}: a vector of {width} truth values; one is allowed"
+            );
+            return Self::Flag;
+        }
+        match element.size() * width {
+            1 => Self::Byte,
+            2 => Self::Half,
+            bytes if bytes.is_multiple_of(4) => Self::Words(bytes / 4),
+            bytes => panic!(
+                "girih: {call}: a vector of {bytes} bytes; 1, 2, or a multiple of 4 bytes are allowed"
+            ),
+        }
+    }
+}
