@@ -186,12 +186,12 @@ pub(super) fn ranked_lane<M: Machine>(
     rank: M::Number,
 ) -> M::Number {
     let (mut word, mut first, mut left) = (lanes[0], m.known(0), rank);
-    for index in 1..m.words() {
+    for (index, next) in (0..).zip(lanes).take(m.words()).skip(1) {
         let before = m.count_ones(word);
         let is_here = m.is_below(left, before);
         left = m.select(is_here, left, m.sub(left, before));
-        word = m.select(is_here, word, lanes[index]);
-        first = m.select(is_here, first, m.known(32 * index as u32));
+        word = m.select(is_here, word, next);
+        first = m.select(is_here, first, m.known(32 * index));
     }
     let (place, _) = place_of_bit(m, word, left);
     m.add(first, place)

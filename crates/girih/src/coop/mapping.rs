@@ -163,19 +163,17 @@ pub(super) enum Step<N, P, O> {
     Own(O),
 }
 
-/// A [`GroupMapping`], on the host.
-#[derive(Clone)]
-pub(super) struct Own(pub Rc<dyn Fn(Level, &Group, MappingResult, Tag) -> MappingResult>);
+type Map = dyn Fn(Level, &Group, MappingResult, Tag) -> MappingResult;
+type MapExpand =
+    dyn Fn(&Scope, Level, &GroupExpand, MappingResultExpand, Tag) -> MappingResultExpand;
 
-/// A [`GroupMapping`], in a kernel.
+/// A [`GroupMapping`](super::GroupMapping), on the host.
 #[derive(Clone)]
-pub(super) struct OwnExpand(
-    #[allow(
-        clippy::type_complexity,
-        reason = "it is the signature of `GroupMapping::map`"
-    )]
-    pub Rc<dyn Fn(&Scope, Level, &GroupExpand, MappingResultExpand, Tag) -> MappingResultExpand>,
-);
+pub(super) struct Own(pub Rc<Map>);
+
+/// A [`GroupMapping`](super::GroupMapping), in a kernel.
+#[derive(Clone)]
+pub(super) struct OwnExpand(pub Rc<MapExpand>);
 
 impl fmt::Debug for Own {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

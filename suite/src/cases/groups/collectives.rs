@@ -60,7 +60,7 @@ fn compute<E: Numeric, O: Associative<E>>(
 macro_rules! kernels {
     ($($name:ident: $element:ident by $operation:ident;)*) => {$(
         #[cube(launch_unchecked)]
-        fn $name(
+        pub(super) fn $name(
             values: &[$element],
             out: &mut [$element],
             flags: &mut [u32],

@@ -8,6 +8,8 @@ use girih_testkit::{
     offline::{Compiled, Toolkit, buffer, hopper, settings, target},
 };
 
+use super::{collectives, splits::Split, votes};
+
 cases! {
     in Toolkit;
     integers_of_a_plane_are_combined_in_one_instruction,
@@ -17,6 +19,7 @@ cases! {
     named_barriers_run_out,
     masks_of_neighbours_are_a_shift,
     clusters_read_each_other_s_shared_memory,
+    collectives_of_every_kind_of_group_compile,
 }
 
 /// One kernel for each element and operation, and the checks that all must pass: nothing branches between the steps.
@@ -173,5 +176,45 @@ fn clusters_read_each_other_s_shared_memory(toolkit: &Toolkit) -> Result<(), Err
     }
     compiled.assert_sass("UCGABAR_ARV");
     compiled.assert_no_local_memory();
+    Ok(())
+}
+
+fn collectives_of_every_kind_of_group_compile(toolkit: &Toolkit) -> Result<(), Error> {
+    let splits = [
+        Split::Neighbours { count: 8 },
+        Split::Neighbours { count: 7 },
+        Split::Scattered { count: 11 },
+        Split::Reversed { count: 5 },
+        Split::Cube { count: 160 },
+        Split::Cube { count: 33 },
+        Split::Parts {
+            counts: vec![31, 32, 97],
+        },
+        Split::Planes { count: 5 },
+    ];
+    for split in splits {
+        let within = split.is_within_planes();
+        let kernel = collectives::wide_sums::WideSums::new(
+            settings(160),
+            hopper(),
+            target(),
+            buffer(),
+            buffer(),
+            buffer(),
+            split.clone(),
+            within,
+        );
+        toolkit.compile(kernel)?;
+        let kernel = votes::votes::Votes::new(
+            settings(160),
+            hopper(),
+            target(),
+            buffer(),
+            buffer(),
+            split,
+            within,
+        );
+        toolkit.compile(kernel)?;
+    }
     Ok(())
 }

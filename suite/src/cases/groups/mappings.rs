@@ -140,7 +140,12 @@ fn binary_partitions_of_every_kind(rt: &Rt) -> Result<(), Error> {
     let (level, units, plane) = parents(rt)[0];
     for lanes in predicates() {
         let vote = Link::BinaryPartition { lanes };
-        ask(rt, (level, units, plane), &[vote.clone()], Tag::Exhaustive)?;
+        ask(
+            rt,
+            (level, units, plane),
+            std::slice::from_ref(&vote),
+            Tag::Exhaustive,
+        )?;
         // The sides of the sides.
         let again = Link::BinaryPartition { lanes: 0x3333 << 1 };
         ask(rt, (level, units, plane), &[vote, again], Tag::Exhaustive)?;

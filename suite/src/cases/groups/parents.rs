@@ -159,7 +159,7 @@ fn a_mapping_of_one_s_own_is_a_link(rt: &Rt) -> Result<(), Error> {
     one_cube!(reversed, rt, plane, out.arg());
     for (unit, told) in (0..plane).zip(rt.read(&out)?.chunks(4)) {
         let rank = plane - 1 - unit;
-        let valid = rank % 3 == 0 && rank / 3 < plane / 3;
+        let valid = rank.is_multiple_of(3) && rank / 3 < plane / 3;
         assert_eq!(told[0], u32::from(valid), "unit {unit}");
         if valid {
             assert_eq!(told[1..], [rank / 3, 0, 1 << unit], "unit {unit}");

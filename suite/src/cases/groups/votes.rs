@@ -30,7 +30,12 @@ fn vote(group: &Group, keys: &[u32], out: &mut [u32], #[comptime] within_planes:
 }
 
 #[cube(launch_unchecked)]
-fn votes(keys: &[u32], out: &mut [u32], #[comptime] split: Split, #[comptime] within_planes: bool) {
+pub(super) fn votes(
+    keys: &[u32],
+    out: &mut [u32],
+    #[comptime] split: Split,
+    #[comptime] within_planes: bool,
+) {
     let group = group_of(split);
     if comptime!(within_planes) {
         if group.is_valid() {

@@ -88,10 +88,11 @@ fn parts_of_a_cube_wait_for_each_other(rt: &Rt) -> Result<(), Error> {
     let plane = rt.client.properties().hardware.plane_size_max;
     let units = plane * (rt.units / plane).min(4);
     let named = rt.kind == DeviceKind::Cuda;
-    let counts = (1..=units).filter(|count| units % count == 0);
+    let counts = (1..=units).filter(|count| units.is_multiple_of(*count));
     // One unit, lanes of a plane, the cube; whole planes where they have barriers.
-    let waits =
-        |count: &u32| plane % count == 0 || *count == units || (named && count % plane == 0);
+    let waits = |count: &u32| {
+        plane.is_multiple_of(*count) || *count == units || (named && count.is_multiple_of(plane))
+    };
     for count in counts.filter(waits) {
         let out = rt.poisoned::<u32>(8 * units as usize);
         // SAFETY: each unit writes its own eight elements.

@@ -1,6 +1,8 @@
 //! Collectives of whole clusters: each cube combines its own, and reads what the others have from their shared memory.
 // CubeCL's macros write undocumented twins of the items here.
 #![allow(missing_docs)]
+// The expansions use them.
+#![allow(clippy::extra_unused_type_parameters)]
 
 use super::super::levels::cluster_cubes;
 use super::super::lower;

@@ -3,6 +3,8 @@
 //! No cube waits for another: the one that comes last finds what the others have left.
 // CubeCL's macros write undocumented twins of the items here.
 #![allow(missing_docs)]
+// The expansions use them.
+#![allow(clippy::extra_unused_type_parameters)]
 
 use super::super::levels::this_cube;
 use super::super::mapping::take;

@@ -2,6 +2,8 @@
 //! the planes have through shared memory.
 // CubeCL's macros write undocumented twins of the items here.
 #![allow(missing_docs)]
+// The expansions use them.
+#![allow(clippy::extra_unused_type_parameters)]
 
 use super::super::Level;
 use super::super::group::{Group, GroupExpand};

@@ -126,8 +126,8 @@ impl Group {
 /// Marks a kernel that asks for a collective of several cubes.
 fn refuse(kernel: &Kernel<'_>, group: &GroupExpand, call: &str) {
     kernel.refuse(format!(
-        "girih: {call}: {} of several cubes; groups of one cube are allowed, and on sm_90 whole clusters: combine what \
-         each cube has through memory",
+        "girih: {call}: {} of several cubes; groups of one cube are allowed, and on sm_90 whole clusters; \
+         `reduce_grid` combines what every cube has",
         group.members()
     ));
 }

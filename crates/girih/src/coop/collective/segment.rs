@@ -172,10 +172,11 @@ impl<'a> Segment<'a> {
         // shuffles are fewer.
         let count = self.kernel.constant(self.count);
         let is_neighbours = matches!(self.order, Order::Neighbours(..));
-        if !is_neighbours || (count.is_some() && count == self.kernel.plane()) {
-            if let Some(reduced) = self.reduce_at_once::<E, O>(value) {
-                return reduced;
-            }
+        let is_whole = count.is_some() && count == self.kernel.plane();
+        if (!is_neighbours || is_whole)
+            && let Some(reduced) = self.reduce_at_once::<E, O>(value)
+        {
+            return reduced;
         }
         if let Some(reduced) = self.reduce_by_exchange::<E, O>(value) {
             return reduced;
