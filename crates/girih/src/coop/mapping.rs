@@ -9,7 +9,7 @@ use core::fmt;
 use cubecl::prelude::*;
 use std::rc::Rc;
 
-/// How groups are made, as [`GroupMapping::map`] is told.
+/// How groups are made, as [`GroupMapping::map`](super::GroupMapping::map) is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tag {
     /// Every unit of the parent is to be in a group.
