@@ -1,6 +1,6 @@
 //! Values as words of 32 bits, which planes pass from lane to lane.
 
-use cubecl::ir::ElemType;
+use cubecl::ir::{ElemType, IntKind, UIntKind};
 use cubecl::prelude::*;
 
 define_size!(Lane);
@@ -24,6 +24,13 @@ pub(super) fn split<E: CubePrimitive>(
             let bits = u16::__expand_reinterpret::<E>(scope, value);
             vec![u32::__expand_cast_from(scope, bits)]
         }
+        Form::Long => {
+            let bits = u64::__expand_reinterpret::<E>(scope, value);
+            let upper = bits.__expand_shr_method(scope, 32u64.into());
+            [bits, upper]
+                .map(|bits| u32::__expand_cast_from(scope, bits))
+                .to_vec()
+        }
         Form::Words(1) => vec![u32::__expand_reinterpret::<E>(scope, value)],
         Form::Words(count) => {
             scope.register_size::<Lane>(count);
@@ -38,6 +45,7 @@ pub(super) fn split<E: CubePrimitive>(
 pub(super) fn count<E: CubePrimitive>(scope: &Scope, call: &str) -> usize {
     match Form::of::<E>(scope, call) {
         Form::Words(count) => count,
+        Form::Long => 2,
         _ => 1,
     }
 }
@@ -60,6 +68,12 @@ pub(super) fn join<E: CubePrimitive>(
         Form::Half => {
             let bits = u16::__expand_cast_from(scope, words[0]);
             E::__expand_reinterpret::<u16>(scope, bits).expand.into()
+        }
+        Form::Long => {
+            let [lower, upper] = [0, 1].map(|index| u64::__expand_cast_from(scope, words[index]));
+            let upper = upper.__expand_shl_method(scope, 32u64.into());
+            let bits = upper.__expand_bitor_method(scope, lower);
+            E::__expand_reinterpret::<u64>(scope, bits).expand.into()
         }
         Form::Words(1) => E::__expand_reinterpret::<u32>(scope, words[0])
             .expand
@@ -85,6 +99,8 @@ enum Form {
     Byte,
     /// 16 bits.
     Half,
+    /// An integer of 64 bits, which is shifted: WGSL reads no vector in its place.
+    Long,
     /// As many words.
     Words(usize),
 }
@@ -103,6 +119,13 @@ impl Form {
         match element.size() * width {
             1 => Self::Byte,
             2 => Self::Half,
+            8 if matches!(
+                element,
+                ElemType::Int(IntKind::I64) | ElemType::UInt(UIntKind::U64)
+            ) =>
+            {
+                Self::Long
+            }
             bytes if bytes.is_multiple_of(4) => Self::Words(bytes / 4),
             bytes => panic!(
                 "girih: {call}: a vector of {bytes} bytes; 1, 2, or a multiple of 4 bytes are allowed"
