@@ -68,7 +68,7 @@ fn joined<E: CubePrimitive>(held: Sequence<u32>) -> E {
 /// use girih::prelude::*;
 ///
 /// #[cube(launch_unchecked)]
-/// fn sum(values: &[f32], scratch: &[Atomic<u32>], out: &mut [f32]) {
+/// fn total(values: &[f32], scratch: &[Atomic<u32>], out: &mut [f32]) {
 ///     let (sum, is_last) = reduce_grid::<f32, Sum>(values[ABSOLUTE_POS], scratch);
 ///     if is_last && UNIT_POS == 0u32 {
 ///         out[0] = sum;
