@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use crate::memory::{self, AtomicAccess, Operation};
 use cubecl::client::Client;
 use cubecl::ir::features::TypeUsage;
-use cubecl::ir::{DeviceProperties, ElemType, FloatKind, UIntKind};
+use cubecl::ir::{DeviceProperties, ElemType, FloatKind, Scope, UIntKind};
+use std::rc::Rc;
 
 /// The compiler behind a client: it decides what a kernel's instructions become.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,6 +56,12 @@ impl Target {
             Self::Wgsl | Self::Other => false,
         }
     }
+}
+
+/// The device that a kernel is being expanded for; `None` outside of a launch or a compile check.
+pub(crate) fn expanded_for(scope: &Scope) -> Option<(Target, Rc<DeviceProperties>)> {
+    let properties = scope.state().device_properties.clone()?;
+    Some((Target::of(&properties), properties))
 }
 
 /// What one device can do.

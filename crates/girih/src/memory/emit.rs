@@ -7,10 +7,11 @@ use super::ops::{
 };
 use super::order::MemoryOrder;
 use super::scope::MemoryScope;
-use crate::device::Target;
+use crate::device::{Target, expanded_for};
 use cubecl::ir::dialect::general::PoisonOp;
 use cubecl::ir::{DeviceProperties, ElemType, Scope, prelude::TypeHandle};
 use pliron::value::Value;
+use std::rc::Rc;
 
 /// Where and how one access is done.
 #[derive(Clone, Copy)]
@@ -27,12 +28,9 @@ impl Site {
 }
 
 /// The device that the kernel is expanded for.
-fn device(scope: &Scope) -> (Target, DeviceProperties) {
-    let state = scope.state();
-    match state.device_properties.as_ref() {
-        Some(properties) => (Target::of(properties), (**properties).clone()),
-        None => panic!("girih: a kernel with atomic accesses is expanded for no device"),
-    }
+fn device(scope: &Scope) -> (Target, Rc<DeviceProperties>) {
+    expanded_for(scope)
+        .unwrap_or_else(|| panic!("girih: a kernel with atomic accesses is expanded for no device"))
 }
 
 /// How the device does the access. Where it cannot, the kernel fails by name at the first read of what it writes.

@@ -36,19 +36,6 @@ impl From<MemoryOrder> for Order {
     }
 }
 
-impl From<Order> for MemoryOrder {
-    fn from(order: Order) -> Self {
-        match order {
-            Order::Weak => Self::Weak,
-            Order::Relaxed => Self::Relaxed,
-            Order::Acquire => Self::Acquire,
-            Order::Release => Self::Release,
-            Order::AcqRel => Self::AcqRel,
-            Order::SeqCst => Self::SeqCst,
-        }
-    }
-}
-
 /// [`MemoryScope`] as an attribute.
 #[pliron_attr(name = "girih.memory_scope", format, verifier = "succ")]
 #[derive(PartialEq, Eq, Hash, Clone, Copy, Debug)]
@@ -151,6 +138,16 @@ pub(crate) struct FenceOp {
 }
 
 impl Order {
+    /// What a compare-exchange that fails has done: a load.
+    #[cfg(any(feature = "cpu", feature = "hip", feature = "vulkan"))]
+    pub(crate) fn of_failure(self) -> Self {
+        match self {
+            Self::Release => Self::Relaxed,
+            Self::AcqRel => Self::Acquire,
+            order => order,
+        }
+    }
+
     /// Whether accesses to other memory may move across.
     pub(crate) fn is_local(self) -> bool {
         matches!(self, Self::Weak | Self::Relaxed)

@@ -3,7 +3,7 @@
 use super::spread::{Place, Spread};
 use super::{Packet, Width, splat};
 use crate::coop::{GroupExpand, Members};
-use crate::device::Target;
+use crate::device::{Target, expanded_for};
 use cubecl::prelude::*;
 
 /// Packets that a unit of a GPU keeps at once: its registers have no index, so that every access to them is unrolled.
@@ -101,7 +101,5 @@ impl<E: Scalar> Held<E> {
 
 /// Whether a register is something that no run-time index reaches.
 fn is_gpu(scope: &Scope) -> bool {
-    let state = scope.state();
-    let properties = state.device_properties.as_ref();
-    properties.is_none_or(|properties| Target::of(properties) != Target::Cpu)
+    expanded_for(scope).is_none_or(|(target, _)| target != Target::Cpu)
 }

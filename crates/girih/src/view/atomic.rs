@@ -251,23 +251,12 @@ impl<E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
     }
     /// Expansion of [`AtomicGatherScatterView::bounds`].
     pub fn __expand_bounds_method(mut self, _scope: &Scope, bounds: Bounds) -> Self {
-        assert!(
-            bounds != Bounds::Report,
-            "girih: AtomicGatherScatterView::bounds: Bounds::Report; call `report(reporter)`, which says where to keep \
-             the offence"
-        );
-        self.policy = Policy {
-            bounds,
-            reporter: None,
-        };
+        self.policy = Policy::of("AtomicGatherScatterView", bounds);
         self
     }
     /// Expansion of [`AtomicGatherScatterView::report`].
     pub fn __expand_report_method(mut self, _scope: &Scope, reporter: ReporterExpand) -> Self {
-        self.policy = Policy {
-            bounds: Bounds::Report,
-            reporter: Some(reporter),
-        };
+        self.policy = Policy::report(reporter);
         self
     }
     /// Expansion of [`AtomicGatherScatterView::atomic_store`].
@@ -395,10 +384,7 @@ impl<E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
     }
 
     fn access(&self, index: ChunkIndexExpand<S, DIM>, masked: bool) -> Access {
-        let promise = Policy {
-            bounds: Bounds::Assume,
-            reporter: None,
-        };
+        let promise = Policy::promise();
         index.access(&self.dims, if masked { &self.policy } else { &promise })
     }
 }

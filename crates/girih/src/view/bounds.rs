@@ -138,6 +138,36 @@ pub(super) struct Policy {
 }
 comptime_handle!([] Policy);
 
+impl Policy {
+    /// Every index is promised to be in range.
+    pub(super) fn promise() -> Self {
+        Self {
+            bounds: Bounds::Assume,
+            reporter: None,
+        }
+    }
+
+    /// These bounds, asked for by `view`. A report needs to be told where to keep the offence.
+    pub(super) fn of(view: &str, bounds: Bounds) -> Self {
+        assert!(
+            bounds != Bounds::Report,
+            "girih: {view}::bounds: Bounds::Report; call `report(reporter)`, which says where to keep the offence"
+        );
+        Self {
+            bounds,
+            reporter: None,
+        }
+    }
+
+    /// Masked, and the first offence kept.
+    pub(super) fn report(reporter: ReporterExpand) -> Self {
+        Self {
+            bounds: Bounds::Report,
+            reporter: Some(reporter),
+        }
+    }
+}
+
 impl Default for Policy {
     fn default() -> Self {
         Self {

@@ -74,16 +74,12 @@ macro_rules! expand_types {
         impl<E: Scalar, S: TileShape, const DIM: usize> $expand<E, S, DIM> {
             /// Expansion of `bounds`.
             pub fn __expand_bounds_method(mut self, _scope: &Scope, bounds: Bounds) -> Self {
-                assert!(
-                    bounds != Bounds::Report,
-                    concat!("girih: ", stringify!($view), "::bounds: Bounds::Report; call `report(reporter)`, which says where to keep the offence")
-                );
-                self.policy = Policy { bounds, reporter: None };
+                self.policy = Policy::of(stringify!($view), bounds);
                 self
             }
             /// Expansion of `report`.
             pub fn __expand_report_method(mut self, _scope: &Scope, reporter: ReporterExpand) -> Self {
-                self.policy = Policy { bounds: Bounds::Report, reporter: Some(reporter) };
+                self.policy = Policy::report(reporter);
                 self
             }
         }
@@ -148,11 +144,7 @@ impl<E: Scalar, S: TileShape, const DIM: usize> GatherScatterViewExpand<E, S, DI
         _group: &GroupExpand,
         index: ChunkIndexExpand<S, DIM>,
     ) -> TileExpand<E, S> {
-        let promise = Policy {
-            bounds: Bounds::Assume,
-            reporter: None,
-        };
-        self.tile(index, &promise, None)
+        self.tile(index, &Policy::promise(), None)
     }
     /// Expansion of [`GatherScatterView::load_masked`].
     pub fn __expand_load_masked_method(
@@ -243,11 +235,7 @@ impl<E: Scalar, S: TileShape, const DIM: usize> GatherScatterViewMutExpand<E, S,
         tile: TileExpand<E, S>,
         index: ChunkIndexExpand<S, DIM>,
     ) -> TileExpand<E, S> {
-        let promise = Policy {
-            bounds: Bounds::Assume,
-            reporter: None,
-        };
-        self.scatter(scope, group, tile, index, &promise, false)
+        self.scatter(scope, group, tile, index, &Policy::promise(), false)
     }
     /// Expansion of [`GatherScatterViewMut::store_masked`].
     pub fn __expand_store_masked_method(

@@ -4,7 +4,7 @@ use super::super::lanes::WORDS;
 use super::super::levels::cube_units;
 use super::super::lower;
 use super::Machine;
-use crate::device::Target;
+use crate::device::{Target, expanded_for};
 use cubecl::prelude::*;
 use pliron::op::Op as _;
 
@@ -21,8 +21,7 @@ pub(in crate::coop) struct Kernel<'a> {
 impl<'a> Kernel<'a> {
     /// The kernel that the scope belongs to.
     pub(in crate::coop) fn of(scope: &'a Scope) -> Self {
-        let state = scope.state();
-        let Some(properties) = state.device_properties.as_ref() else {
+        let Some((target, properties)) = expanded_for(scope) else {
             panic!("girih: a kernel with groups is expanded for no device");
         };
         let hardware = &properties.hardware;
@@ -33,7 +32,7 @@ impl<'a> Kernel<'a> {
             scope,
             plane: (min == max).then_some(max.max(1)),
             words: max.clamp(1, 128).div_ceil(32) as usize,
-            target: Target::of(properties),
+            target,
             architecture: digits.and_then(|digits| digits.parse().ok()).unwrap_or(0),
         }
     }

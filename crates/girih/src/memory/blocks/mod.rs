@@ -66,7 +66,7 @@ pub use ticket::{TicketCounter, TicketCounterExpand};
 use super::access::{AtomicAccess, Operation};
 use super::order::MemoryOrder;
 use super::scope::MemoryScope;
-use crate::device::{self, Target};
+use crate::device::{self, Target, expanded_for};
 use crate::error::Result;
 use cubecl::ir::{ElemType, UIntKind};
 use cubecl::prelude::*;
@@ -101,8 +101,7 @@ fn sync_units() {
 #[cube]
 fn target() -> comptime_type!(Target) {
     intrinsic!(|scope| {
-        let properties = scope.state().device_properties.clone();
-        let properties = properties.expect("girih: a block is expanded for no device");
-        Target::of(&properties)
+        let (target, _) = expanded_for(scope).expect("girih: a block is expanded for no device");
+        target
     })
 }

@@ -17,15 +17,6 @@ fn ordering(order: Order) -> AtomicOrderingAttr {
     }
 }
 
-/// What a compare-exchange that fails has done is a load.
-fn ordering_of_failure(order: Order) -> AtomicOrderingAttr {
-    ordering(match order {
-        Order::Release => Order::Relaxed,
-        Order::AcqRel => Order::Acquire,
-        order => order,
-    })
-}
-
 fn sync_scope(scope: AtScope) -> SyncScopeAttr {
     match scope {
         AtScope::Unit => SyncScopeAttr::SingleThread,
@@ -132,7 +123,7 @@ impl ToLLVMDialect for CompareExchangeOp {
             expected,
             value,
             ordering(order),
-            ordering_of_failure(order),
+            ordering(order.of_failure()),
             sync_scope(scope),
         );
         rewriter.insert_op(ctx, &op);

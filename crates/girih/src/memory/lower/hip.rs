@@ -18,14 +18,6 @@ fn order_name(order: Order) -> &'static str {
     }
 }
 
-fn order_of_failure(order: Order) -> &'static str {
-    order_name(match order {
-        Order::Release => Order::Relaxed,
-        Order::AcqRel => Order::Acquire,
-        order => order,
-    })
-}
-
 fn scope_name(scope: AtScope) -> &'static str {
     match scope {
         AtScope::Unit => "__HIP_MEMORY_SCOPE_SINGLETHREAD",
@@ -103,7 +95,7 @@ impl OpToCPP<Hip> for CompareExchangeOp {
         let ty = value.get_type(ctx);
         let ptr = pointer(ctx, self.ptr(ctx), ty);
         let (order, scope) = (*self.order(ctx), scope_name(*self.scope(ctx)));
-        let (success, failure) = (order_name(order), order_of_failure(order));
+        let (success, failure) = (order_name(order), order_name(order.of_failure()));
         let (ty, out) = (ty.to_cpp(ctx), self.get_result(ctx).fmt_left(ctx));
         let (expected, value) = (expected.name(ctx), value.name(ctx));
         format!(

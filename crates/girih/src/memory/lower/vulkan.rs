@@ -141,12 +141,7 @@ impl ToSpirvDialectOp for CompareExchangeOp {
         let (order, scope) = (*self.order(ctx), *self.scope(ctx));
         let ty = ty_to_spirv_dialect(ctx, self.get_result(ctx).get_type(ctx));
         let scope = memory_scope(ctx, ptr, scope);
-        let failure = match order {
-            Order::Release => Order::Relaxed,
-            Order::AcqRel => Order::Acquire,
-            order => order,
-        };
-        let (equal, unequal) = (semantics(order), semantics(failure));
+        let (equal, unequal) = (semantics(order), semantics(order.of_failure()));
         let op =
             ops::AtomicCompareExchangeOp::new(ctx, ty, ptr, scope, equal, unequal, value, expected);
         rewriter.append_op(ctx, &op);

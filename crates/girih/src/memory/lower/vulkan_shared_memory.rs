@@ -4,7 +4,7 @@
 //! type of the variable: the two are exchanged. [`SharedRepairOp`] puts the variable right once all is in SPIR-V's dialect,
 //! just before the module is written: as CubeCL collects the capabilities of each operation, this one looks around.
 
-use crate::device::Target;
+use crate::device::{Target, expanded_for};
 use cubecl::ir::prelude::*;
 use cubecl::ir::{HasSideEffects, Scope};
 use cubecl_spirv::CustomCapabilitiesOp;
@@ -23,9 +23,7 @@ pub(crate) struct SharedRepairOp {}
 
 /// Puts a [`SharedRepairOp`] in a kernel for Vulkan.
 pub(in crate::memory) fn register(scope: &Scope) {
-    let state = scope.state();
-    let properties = state.device_properties.as_ref();
-    if properties.is_some_and(|properties| Target::of(properties) == Target::Vulkan) {
+    if expanded_for(scope).is_some_and(|(target, _)| target == Target::Vulkan) {
         scope.register(&SharedRepairOp::new(scope.ctx_mut()));
     }
 }
