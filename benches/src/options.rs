@@ -74,13 +74,15 @@ impl Options {
         let mut workloads = vec![Workload::copy(scale.copied_rows, COLUMNS)];
         for dtype in [Dtype::F32, Dtype::Bf16] {
             let widths = (6..=12).map(|log| 1 << log);
-            workloads.extend(
-                widths
-                    .filter(|width| *width <= scale.widest_row)
-                    .map(|width| Workload::gather(dtype, rows, width / dtype.size())),
-            );
+            for width in widths.filter(|width| *width <= scale.widest_row) {
+                let of_width = Workload::gather(dtype, rows, width / dtype.size());
+                workloads.push(of_width);
+                if of_width == gather {
+                    // Side by side, so that what the report costs is not what the device has heated up in between.
+                    workloads.push(gather.under(Bounds::Report));
+                }
+            }
         }
-        workloads.push(gather.under(Bounds::Report));
         for data in [Data::Uniform, Data::Among(1024), Data::Among(16)] {
             workloads.push(Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data));
         }

@@ -1,7 +1,7 @@
 //! The launchers: every argument's kinds against a host model, refusals, and what a device keeps after them.
 
 mod gather;
-mod model;
+pub(super) mod model;
 mod refusals;
 mod scatter;
 

@@ -6,6 +6,7 @@ use girih_testkit::case::Case;
 pub mod burn;
 pub mod groups;
 pub mod kernels;
+pub mod large;
 pub mod layouts;
 pub mod litmus;
 pub mod memory;
@@ -13,6 +14,7 @@ pub mod memory;
 pub mod offline;
 #[cfg(feature = "offline")]
 pub mod offline_layouts;
+pub mod properties;
 pub mod smoke;
 pub mod vectors;
 pub mod views;
@@ -23,11 +25,13 @@ pub fn device_cases() -> Vec<Case> {
         smoke::cases(),
         vectors::cases(),
         views::cases(),
+        properties::cases(),
         layouts::cases(),
         layouts::parts::cases(),
         layouts::refusals::cases(),
         groups::cases(),
         kernels::cases(),
+        large::cases(),
         memory::cases(),
         litmus::cases(),
         #[cfg(feature = "burn")]
