@@ -13,6 +13,8 @@ pub mod memory;
 pub mod offline;
 #[cfg(feature = "offline")]
 pub mod offline_layouts;
+#[cfg(feature = "offline")]
+pub mod offline_sort;
 pub mod smoke;
 pub mod vectors;
 pub mod views;
@@ -42,6 +44,7 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
     [
         offline::cases(),
         offline_layouts::cases(),
+        offline_sort::cases(),
         groups::instructions::cases(),
         memory::instructions::cases(),
         litmus::compiled::cases(),

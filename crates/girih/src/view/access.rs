@@ -103,12 +103,20 @@ impl<E: Scalar> Region<E> {
         self.width
     }
 
+    pub(super) fn extent(&self, axis: usize) -> NativeExpand<usize> {
+        self.extents[axis]
+    }
+
     pub(super) fn memory(&self) -> Rc<dyn Memory<E>> {
         self.memory.clone()
     }
 
     /// Offset of the vector that holds the element, in vectors.
-    fn offset(&self, scope: &Scope, elements: &[NativeExpand<usize>]) -> NativeExpand<usize> {
+    pub(super) fn offset(
+        &self,
+        scope: &Scope,
+        elements: &[NativeExpand<usize>],
+    ) -> NativeExpand<usize> {
         let last = elements.len() - 1;
         let mut offset: Option<NativeExpand<usize>> = None;
         for (axis, element) in elements.iter().enumerate() {
@@ -125,7 +133,7 @@ impl<E: Scalar> Region<E> {
     }
 
     /// The element alone, out of its vector.
-    fn read_one(&self, scope: &Scope, elements: &[NativeExpand<usize>]) -> Packet<E> {
+    pub(super) fn read_one(&self, scope: &Scope, elements: &[NativeExpand<usize>]) -> Packet<E> {
         let vector = self.memory.read(scope, self.offset(scope, elements));
         if self.width == 1 {
             return vector;

@@ -389,7 +389,7 @@ impl<E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
     }
 }
 
-fn strength<M: KnownScope>(order: MemoryOrder) -> Strength {
+pub(super) fn strength<M: KnownScope>(order: MemoryOrder) -> Strength {
     Strength {
         order,
         scope: M::SCOPE,
@@ -399,12 +399,12 @@ fn strength<M: KnownScope>(order: MemoryOrder) -> Strength {
 /// Memory of atomics while the kernel is expanded.
 #[derive(Clone)]
 pub struct AtomicSpanExpand<E: Numeric> {
-    memory: Rc<dyn Memory<E>>,
-    atomics: Rc<dyn Atomics<E>>,
+    pub(super) memory: Rc<dyn Memory<E>>,
+    pub(super) atomics: Rc<dyn Atomics<E>>,
 }
 
 /// Accesses to the vector of atomics (or the lone one) at an offset, its width forgotten by the type.
-trait Atomics<E: Numeric> {
+pub(super) trait Atomics<E: Numeric> {
     fn load(&self, scope: &Scope, offset: NativeExpand<usize>, with: Strength) -> Packet<E>;
     fn store(&self, scope: &Scope, offset: NativeExpand<usize>, value: Packet<E>, with: Strength);
     fn update(

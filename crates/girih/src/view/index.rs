@@ -92,17 +92,20 @@ impl<I: Int, S: TileShape> IndicesExpand<I, S> {
             _shape: PhantomData,
         }
     }
+
+    /// The entry at these coordinates.
+    pub(super) fn entry(&self, scope: &Scope, at: &[NativeExpand<u32>]) -> Entry<I> {
+        let (index, present) = self.access.fetch_present(scope, &self.region, at);
+        (index.read_value(scope).into(), present)
+    }
 }
 
 #[diagnostic::do_not_recommend]
 impl<I: Int, N: Size> ListOf<N> for &Indices<'_, I, (N,)> {}
 impl<I: Int, N: Size> ListOfExpand<N> for &IndicesExpand<I, (N,)> {
     fn into_list(self) -> List {
-        let (region, access) = (self.region.clone(), self.access.clone());
-        List::new::<I>(move |scope, coordinate| {
-            let (index, present) = access.fetch_present(scope, &region, &[coordinate]);
-            (index.read_value(scope).into(), present)
-        })
+        let list = self.clone();
+        List::new::<I>(move |scope, coordinate| list.entry(scope, &[coordinate]))
     }
 }
 

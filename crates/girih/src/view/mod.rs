@@ -4,16 +4,18 @@
 //! |---|---|
 //! | [`TileView`] | one tile of a regular partition |
 //! | [`GatherScatterView`] | chunks at the indices that a tile lists, along one dimension |
+//! | [`FlatView`] | single elements, each at indices of its own |
 //!
 //! Every call names the group of units that holds the tile. A store spreads the tile over it; a load only says who will
 //! hold it, since its elements are fetched where the tile is used (see [`Tile`](crate::tile::Tile)).
 //!
-//! Each has a `Mut` form that stores; [`AtomicGatherScatterView`] combines with what memory holds.
+//! Each has a `Mut` form that stores; [`AtomicGatherScatterView`] and [`AtomicFlatView`] combine with what memory holds.
 
 mod access;
 mod atomic;
 mod bounds;
 mod checked;
+mod flat;
 mod gather_scatter;
 mod index;
 mod padding;
@@ -24,6 +26,11 @@ mod start;
 pub use atomic::{AtomicGatherScatterView, AtomicGatherScatterViewExpand, AtomicSource};
 pub use bounds::{Bounds, Offence, Reporter, ReporterExpand};
 pub use checked::{Checked, Report};
+pub use flat::{
+    AtomicFlatView, AtomicFlatViewExpand, AxisIndices, BroadcastTo, FlatIndex, FlatIndexExpand,
+    FlatIndexPack, FlatView, FlatViewExpand, FlatViewMut, FlatViewMutExpand, Latency, Mask,
+    MaskElement, MaskExpand, MaskOf,
+};
 pub use gather_scatter::{
     GatherScatterView, GatherScatterViewExpand, GatherScatterViewMut, GatherScatterViewMutExpand,
 };
