@@ -110,6 +110,11 @@ impl<E: Scalar, S: TileShape> TileExpand<E, S> {
         }
     }
 
+    /// Whether only the unit that holds an element can read it.
+    pub(crate) fn is_held(&self) -> bool {
+        matches!(self.source, Source::Held(_))
+    }
+
     /// How a walk over the tile is to be unrolled: registers have no index.
     pub(crate) fn unroll(&self, scope: &Scope) -> Option<u64> {
         match &self.source {
