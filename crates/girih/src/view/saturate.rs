@@ -34,6 +34,14 @@ pub(super) fn distance<I: Int>(number: I, #[comptime] long: bool) -> usize {
     select(more, last + 1, last)
 }
 
+/// The number in 64 bits, made of its distance from 0.
+#[cube]
+pub(super) fn widened(number: i32) -> i64 {
+    let below = number < 0;
+    let last = i64::cast_from(u32::cast_from(select(below, !number, number)));
+    select(below, -1 - last, last)
+}
+
 /// As a signed number, cut to the largest that a report tells from larger ones.
 #[cube]
 pub(super) fn narrowed(number: u64) -> i64 {

@@ -1,6 +1,6 @@
 //! Where a tile starts along a dimension that does not list its indices.
 
-use super::saturate::{cut, distance, narrowed, product, sum};
+use super::saturate::{cut, distance, narrowed, product, sum, widened};
 use crate::handle::comptime_handle;
 use cubecl::prelude::*;
 use std::rc::Rc;
@@ -343,7 +343,8 @@ fn scaled(scope: &Scope, number: NativeExpand<usize>, step: usize) -> NativeExpa
 fn exact(scope: &Scope, number: Number, step: usize) -> NativeExpand<i64> {
     let long = match number {
         Number::Unsigned(number) => i64::__expand_cast_from(scope, number),
-        Number::Signed(number) => i64::__expand_cast_from(scope, number),
+        // Lavapipe may widen a negative number as one without a sign.
+        Number::Signed(number) => widened::expand(scope, number),
         Number::Address(number) => {
             let number = u64::__expand_cast_from(scope, number);
             narrowed::expand(scope, number)
