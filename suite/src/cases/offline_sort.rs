@@ -74,7 +74,10 @@ fn sweep(
     );
     let compiled = toolkit.compile(kernel)?;
     if let Ok(folder) = std::env::var("DUMP") {
-        let name = format!("{folder}/sweep-{}x{}-{payload:?}-{}", tile.units, tile.items, types[2]);
+        let name = format!(
+            "{folder}/sweep-{}x{}-{payload:?}-{}",
+            tile.units, tile.items, types[2]
+        );
         std::fs::write(format!("{name}.sass"), &compiled.sass).unwrap();
         std::fs::write(format!("{name}.cu"), &compiled.source).unwrap();
         std::fs::write(format!("{name}.ptx"), &compiled.ptx).unwrap();
