@@ -50,6 +50,7 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
         offline_layouts::cases(),
         offline_sort::cases(),
         groups::instructions::cases(),
+        groups::costs::cases(),
         memory::instructions::cases(),
         litmus::compiled::cases(),
         memory::block_instructions::cases(),
