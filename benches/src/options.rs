@@ -1,5 +1,6 @@
 //! What a run measures.
 
+use crate::collectives;
 use crate::timing::Schedule;
 use crate::workload::{Data, Dtype, Op, Workload};
 use cubecl::client::Client;
@@ -22,6 +23,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     plans: Vec<Plan>,
+    collectives: Vec<collectives::Plan>,
 }
 
 /// How much a device can be asked for.
@@ -62,9 +64,13 @@ const SMALL: Scale = Scale {
 impl Options {
     /// The workloads that suit a device: large ones on CUDA, small ones elsewhere.
     pub fn of(client: &Client) -> Self {
-        match Device::of(client).target() {
+        let options = match Device::of(client).target() {
             Target::Cuda => Self::scaled(&LARGE),
             _ => Self::scaled(&SMALL),
+        };
+        Self {
+            collectives: collectives::plans(client),
+            ..options
         }
     }
 
@@ -115,22 +121,27 @@ impl Options {
         });
         Self {
             plans: large.chain(small).collect(),
+            collectives: vec![],
         }
     }
 
     /// Only those whose name contains one of the filters; all, where there are none.
     pub fn only(mut self, filters: &[String]) -> Self {
-        let wanted = |plan: &Plan| {
-            let name = plan.workload.name();
-            filters.is_empty() || filters.iter().any(|filter| name.contains(filter))
-        };
-        self.plans.retain(wanted);
+        let wanted =
+            |name: String| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
+        self.plans.retain(|plan| wanted(plan.workload.name()));
+        self.collectives.retain(|plan| wanted(plan.workload.name()));
         self
     }
 
     /// What will be measured, in this order.
     pub fn plans(&self) -> &[Plan] {
         &self.plans
+    }
+
+    /// Which collectives will be measured, after those.
+    pub fn collectives(&self) -> &[collectives::Plan] {
+        &self.collectives
     }
 }
 

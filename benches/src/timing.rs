@@ -53,26 +53,35 @@ pub struct Time {
 ///
 /// [`Error::Profile`] where the device gives no times, and whatever a launch gives.
 pub fn measure(prepared: &Prepared, schedule: Schedule) -> Result<Time> {
+    measure_launches(&prepared.client, |turn| prepared.launch(turn), schedule)
+}
+
+/// Times what `launch` enqueues, which is told how often it was called.
+pub(crate) fn measure_launches(
+    client: &Client,
+    launch: impl Fn(usize) -> Result<()> + Sync,
+    schedule: Schedule,
+) -> Result<Time> {
     let Schedule {
         warmup,
         launches,
         windows,
     } = schedule;
-    let client = &prepared.client;
+    let wait = || Ok::<_, Error>(block_on(client.sync())?);
     let start = Instant::now();
-    prepared.launch(0)?;
-    prepared.sync()?;
+    launch(0)?;
+    wait()?;
     let first_us = microseconds(start.elapsed());
-    (1..warmup).try_for_each(|turn| prepared.launch(turn))?;
-    prepared.sync()?;
+    (1..warmup).try_for_each(&launch)?;
+    wait()?;
 
     let mut clock = Clock::Host;
     let singles = collect(launches, |turn| {
-        let (time, by) = profile(client, || prepared.launch(turn))?;
+        let (time, by) = profile(client, || launch(turn))?;
         clock = by;
         Ok(time)
     })?;
-    let all = || (0..launches).try_for_each(|turn| prepared.launch(turn));
+    let all = || (0..launches).try_for_each(&launch);
     let of_window = |time: f64| time / launches as f64;
     let by_events = collect(windows, |_| Ok(of_window(profile(client, all)?.0)))?;
     let mut enqueued = vec![];
@@ -80,7 +89,7 @@ pub fn measure(prepared: &Prepared, schedule: Schedule) -> Result<Time> {
         let start = Instant::now();
         all()?;
         enqueued.push(of_window(microseconds(start.elapsed())));
-        prepared.sync()?;
+        wait()?;
         Ok(of_window(microseconds(start.elapsed())))
     })?;
     Ok(Time {

@@ -24,7 +24,7 @@ enum Command {
     Devices,
     /// Answer the questions of vector files
     Oracle(Oracle),
-    /// Time gathers and scatters on one device, and check what they wrote
+    /// Time gathers, scatters and collectives on one device, and check what they wrote
     Bench(Bench),
     /// Play the litmus tests of memory orders on one device, and say which outcomes were seen
     Litmus(litmus::Options),

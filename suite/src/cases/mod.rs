@@ -14,6 +14,8 @@ pub mod memory;
 pub mod offline;
 #[cfg(feature = "offline")]
 pub mod offline_layouts;
+#[cfg(feature = "offline")]
+pub mod offline_sort;
 pub mod properties;
 pub mod smoke;
 pub mod vectors;
@@ -25,6 +27,10 @@ pub fn device_cases() -> Vec<Case> {
         smoke::cases(),
         vectors::cases(),
         views::cases(),
+        views::bounds::cases(),
+        views::lists::cases(),
+        views::partitions::cases(),
+        views::stores::cases(),
         properties::cases(),
         layouts::cases(),
         layouts::parts::cases(),
@@ -46,7 +52,9 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
     [
         offline::cases(),
         offline_layouts::cases(),
+        offline_sort::cases(),
         groups::instructions::cases(),
+        groups::costs::cases(),
         memory::instructions::cases(),
         litmus::compiled::cases(),
         memory::block_instructions::cases(),

@@ -10,8 +10,9 @@ pub use index::{
     MaskExpand, MaskOf,
 };
 
-use super::bounds::{Bounds, Policy, Reporter, ReporterExpand};
+use super::bounds::{Bounds, Policy};
 use super::padding::{PadValue, Padding};
+use super::reporter::{Reporter, ReporterExpand};
 use super::span::{Memory, Span, SpanExpand, SpanMut, SpanMutExpand, SpanSource, SpanSourceMut};
 use crate::coop::{Group, GroupExpand};
 use crate::handle::comptime_handle;
@@ -60,35 +61,6 @@ pub struct FlatViewMut<'a, E: Scalar, S: TileShape> {
     _shape: PhantomData<S>,
 }
 
-/// How long an access of a view is expected to take, from 1 to 10: the longer, the earlier it should start.
-///
-/// A hint. CubeCL's targets have no instruction for it, so that it changes nothing today.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Latency(u32);
-
-impl Latency {
-    /// The hint, from 1 to 10.
-    pub fn get(self) -> u32 {
-        self.0
-    }
-}
-
-macro_rules! latency_from {
-    ($($number:ty),*) => {$(
-        impl From<$number> for Latency {
-            /// # Panics
-            /// If the number is not one of 1 to 10.
-            fn from(latency: $number) -> Self {
-                match u32::try_from(latency) {
-                    Ok(hint @ 1..=10) => Self(hint),
-                    _ => panic!("girih: latency: {latency}; 1 to 10 are allowed"),
-                }
-            }
-        }
-    )*};
-}
-latency_from!(i32, u32, usize);
-
 /// Methods of a flat view, and of what it is while the kernel is expanded, that choose what it does.
 macro_rules! options {
     ($view:ident, $expand:ident, $element:ident; $([$scope:ident: $known:ident])?) => {
@@ -121,9 +93,12 @@ macro_rules! options {
             pub fn check_bounds(self, check: bool) -> Self {
                 cubecl::unexpanded!()
             }
-            /// The same view with a hint, a comptime value from 1 to 10.
-            #[allow(unused_variables)]
-            pub fn latency(self, latency: impl Into<Latency>) -> Self {
+            /// The same view with a hint how long memory takes, 1 to 10: a unit that stores many packets of a tile has so
+            /// many in flight at a time, on every target.
+            pub fn latency<const N: u32>(self) -> Self
+            where
+                crate::view::Latency<N>: crate::view::KnownLatency,
+            {
                 cubecl::unexpanded!()
             }
         }
@@ -151,7 +126,8 @@ macro_rules! options {
                 self
             }
             /// Expansion of `latency`.
-            pub fn __expand_latency_method(self, _scope: &Scope, _latency: Latency) -> Self {
+            pub fn __expand_latency_method<const N: u32>(mut self, _scope: &Scope) -> Self {
+                self.options.latency = Some(N);
                 self
             }
         }

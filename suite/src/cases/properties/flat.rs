@@ -282,7 +282,7 @@ macro_rules! flats {
                 } else {
                     view.bounds(comptime!(rule.bounds()))
                 };
-                let view = view.check_bounds(comptime!(rule != Rule::Promise)).latency(3);
+                let view = view.check_bounds(comptime!(rule != Rule::Promise)).latency::<3>();
                 let tile = if comptime!(or) {
                     let other = TileView::<E, ($($extent,)*)>::of(other).load(&cube, $origin);
                     view.gather_or(&cube, &other, ($(&$index,)*))

@@ -18,6 +18,8 @@ use std::rc::Rc;
 pub(super) struct Options<S: TileShape> {
     pub policy: Policy,
     pub mask: Option<MaskExpand<S>>,
+    /// Packets that a unit keeps in flight.
+    pub latency: Option<u32>,
 }
 
 impl<S: TileShape> Default for Options<S> {
@@ -25,6 +27,7 @@ impl<S: TileShape> Default for Options<S> {
         Self {
             policy: Policy::default(),
             mask: None,
+            latency: None,
         }
     }
 }
@@ -34,6 +37,7 @@ impl<S: TileShape> Clone for Options<S> {
         Self {
             policy: self.policy.clone(),
             mask: self.mask.clone(),
+            latency: self.latency,
         }
     }
 }
@@ -118,11 +122,15 @@ impl<E: Scalar, S: TileShape> FlatAccess<E, S> {
                 Bounds::Assume => None,
                 _ => all(scope, entries.iter().map(|entry| Some(entry.valid))),
             };
-            if let (Some(reporter), Some(valid)) = (reporter, valid) {
-                let bad = Some(valid.__expand_not_method(scope));
-                if let Some(bad) = all(scope, [takes_part, bad]) {
-                    let position = self.row_major(scope, &at);
-                    branch::if_expand(scope, bad, |scope| reporter.offend(scope, position));
+            if let Some(reporter) = reporter {
+                for (axis, entry) in entries.iter().enumerate() {
+                    let bad = Some(entry.valid.__expand_not_method(scope));
+                    if let Some(bad) = all(scope, [takes_part, bad]) {
+                        let position = self.row_major(scope, &at);
+                        branch::if_expand(scope, bad, |scope| {
+                            reporter.offend_in_list(scope, axis, position);
+                        });
+                    }
                 }
             }
             Target {
@@ -187,7 +195,9 @@ impl<E: Scalar, S: TileShape> FlatAccess<E, S> {
         if self.dims.contains(&0) {
             return;
         }
-        let spread = self.spread(group, tile.width());
+        let spread = self
+            .spread(group, tile.width())
+            .in_flight(self.options.latency);
         spread.walk(
             scope,
             group,

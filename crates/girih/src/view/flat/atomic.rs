@@ -2,16 +2,18 @@
 
 use super::access::{FlatAccess, Options};
 use super::index::{FlatIndexExpand, FlatIndexPack, MaskExpand, MaskOf};
-use super::{Latency, options};
+use super::options;
 use crate::coop::{Group, GroupExpand};
 use crate::handle::comptime_handle;
 use crate::memory::{
     Device, KnownScope, LoadOrder, MemoryOrder, Operation, StoreOrder, UpdateOrder,
 };
 use crate::tile::{Tile, TileExpand, TileShape};
-use crate::view::atomic::{AtomicSource, AtomicSpanExpand, strength};
-use crate::view::bounds::{Bounds, Policy, Reporter, ReporterExpand};
+use crate::view::atomic::strength;
+use crate::view::atomic_span::{AtomicSource, AtomicSpanExpand};
+use crate::view::bounds::{Bounds, Policy};
 use crate::view::padding::{PadValue, Padding};
+use crate::view::reporter::{Reporter, ReporterExpand};
 use core::marker::PhantomData;
 use cubecl::prelude::*;
 

@@ -3,7 +3,7 @@
 use crate::handle::comptime_handle;
 use crate::tile::{Place, Tile, TileExpand, TileShape, lane};
 use crate::view::bounds::{Bounds, resolve};
-use crate::view::index::{Indices, IndicesExpand};
+use crate::view::list::{Indices, IndicesExpand};
 use core::marker::PhantomData;
 use cubecl::prelude::*;
 use std::rc::Rc;
