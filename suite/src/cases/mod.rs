@@ -14,6 +14,7 @@ pub mod offline;
 #[cfg(feature = "offline")]
 pub mod offline_layouts;
 pub mod smoke;
+pub mod tiles;
 pub mod vectors;
 pub mod views;
 
@@ -29,6 +30,7 @@ pub fn device_cases() -> Vec<Case> {
         groups::cases(),
         kernels::cases(),
         memory::cases(),
+        tiles::cases(),
         litmus::cases(),
         #[cfg(feature = "burn")]
         burn::cases(),
@@ -46,6 +48,7 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
         memory::instructions::cases(),
         litmus::compiled::cases(),
         memory::block_instructions::cases(),
+        tiles::instructions::cases(),
     ]
     .concat()
 }

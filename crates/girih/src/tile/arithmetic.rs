@@ -1,7 +1,7 @@
 //! What operations do to packets, where CubeCL's own differ from device to device or end the process.
 
-use super::packet::{Width, number, splat, width};
 use super::Packet;
+use super::packet::{Width, number, splat, width};
 use cubecl::ir::dialect::cmp::{FMaxNanOp, FMinNanOp};
 use cubecl::ir::{ConstantValue, ElemType};
 use cubecl::prelude::*;

@@ -1,7 +1,7 @@
 //! [`Held`]: a tile in the registers of the units that hold it.
 
-use super::spread::{Place, Spread};
 use super::packet::number;
+use super::spread::{Place, Spread};
 use super::{Packet, Width, splat};
 use crate::coop::{GroupExpand, Members};
 use crate::device::{Target, expanded_for};

@@ -237,14 +237,10 @@ impl Teams {
         let (steps, size, member) = (steps as u32, self.size, self.member);
         let (each, rest) = (steps / size, steps % size);
         let (count, first) = match rest {
-            0 => (
-                each.into(),
-                member.__expand_mul_method(scope, each.into()),
-            ),
+            0 => (each.into(), member.__expand_mul_method(scope, each.into())),
             _ => {
                 let has_more = member.__expand_lt_method(scope, &rest.into());
-                let count =
-                    select::expand::<u32>(scope, has_more, (each + 1).into(), each.into());
+                let count = select::expand::<u32>(scope, has_more, (each + 1).into(), each.into());
                 let before = member.__expand_mul_method(scope, each.into());
                 let more = member.__expand_min_method(scope, rest.into());
                 (count, before.__expand_add_method(scope, more))

@@ -173,8 +173,13 @@ impl<E: Scalar, S: TileShape> TileExpand<E, S> {
         );
         self.assert_anywhere("Tile::reshape");
         let [row, new_row] = [&from, &to].map(|dims| dims[dims.len() - 1]);
-        let is_whole = move |width: usize| row.is_multiple_of(width) && new_row.is_multiple_of(width);
-        let width = if is_whole(self.width()) { self.width() } else { 1 };
+        let is_whole =
+            move |width: usize| row.is_multiple_of(width) && new_row.is_multiple_of(width);
+        let width = if is_whole(self.width()) {
+            self.width()
+        } else {
+            1
+        };
         let tile = self.clone();
         let source = move |scope: &Scope, at: &[NativeExpand<u32>]| {
             renumbered(at, &to, &from).unwrap_or_else(|| {

@@ -99,55 +99,63 @@ fn positions<E: Numeric, X: Extreme<E>>(
     group: &GroupExpand,
     lines: &Lines<E>,
 ) -> Outcome<u32> {
-    each_line(scope, call, group, lines, |scope, teams, row, everywhere| {
-        let steps = teams.share(scope, lines.steps, false);
-        // Along the lines every element of a packet is another position, across them it is another line.
-        let position = |scope: &Scope, step: NativeExpand<u32>, lane: usize| match lines.is_last {
-            true => {
-                let first = step.__expand_mul_method(scope, (lines.width as u32).into());
-                first.__expand_add_method(scope, (lane as u32).into())
-            }
-            false => step,
-        };
-        let see = |scope: &Scope, bests: &mut [Best<E>], step, elements: Vec<NativeExpand<E>>| {
-            for (lane, element) in elements.into_iter().enumerate() {
-                let at = position(scope, step, lane);
-                let line = if lines.is_last { 0 } else { lane };
-                bests[line].see::<X>(scope, element, at);
-            }
-        };
-        let first = steps.first();
-        let elements = lines.read(scope, &row, first);
-        let lanes = lines.lanes();
-        let mut bests: Vec<_> = (0..lanes)
-            .map(|lane| Best::new(scope, elements[lane], position(scope, first, 0)))
-            .collect();
-        for (lane, element) in elements.into_iter().enumerate().skip(lanes) {
-            bests[0].see::<X>(scope, element, position(scope, first, lane));
-        }
-        let bests = RefCell::new(bests);
-        steps.each_later(scope, |scope, step| {
-            let elements = lines.read(scope, &row, step);
-            see(scope, &mut bests.borrow_mut(), step, elements);
-        });
-        let bests = bests.into_inner().into_iter();
-        bests
-            .map(|best| {
-                let element = best.element.read_value(scope).into();
-                let at = best.position.read_value(scope).into();
-                let Some(team) = &teams.team else {
-                    return at;
-                };
-                let extreme = team.__expand_reduce_method::<E, X>(scope, element);
-                let is_it = is_extreme::<E>(scope, element, extreme);
-                let at = select::expand::<u32>(scope, is_it, at, u32::MAX.into());
-                match everywhere {
-                    true => team.__expand_reduce_method::<u32, Min>(scope, at),
-                    false => team.__expand_reduce_to_first_method::<u32, Min>(scope, at),
+    each_line(
+        scope,
+        call,
+        group,
+        lines,
+        |scope, teams, row, everywhere| {
+            let steps = teams.share(scope, lines.steps, false);
+            // Along the lines every element of a packet is another position, across them it is another line.
+            let position = |scope: &Scope, step: NativeExpand<u32>, lane: usize| match lines.is_last
+            {
+                true => {
+                    let first = step.__expand_mul_method(scope, (lines.width as u32).into());
+                    first.__expand_add_method(scope, (lane as u32).into())
                 }
-            })
-            .collect()
-    })
+                false => step,
+            };
+            let see =
+                |scope: &Scope, bests: &mut [Best<E>], step, elements: Vec<NativeExpand<E>>| {
+                    for (lane, element) in elements.into_iter().enumerate() {
+                        let at = position(scope, step, lane);
+                        let line = if lines.is_last { 0 } else { lane };
+                        bests[line].see::<X>(scope, element, at);
+                    }
+                };
+            let first = steps.first();
+            let elements = lines.read(scope, &row, first);
+            let lanes = lines.lanes();
+            let mut bests: Vec<_> = (0..lanes)
+                .map(|lane| Best::new(scope, elements[lane], position(scope, first, 0)))
+                .collect();
+            for (lane, element) in elements.into_iter().enumerate().skip(lanes) {
+                bests[0].see::<X>(scope, element, position(scope, first, lane));
+            }
+            let bests = RefCell::new(bests);
+            steps.each_later(scope, |scope, step| {
+                let elements = lines.read(scope, &row, step);
+                see(scope, &mut bests.borrow_mut(), step, elements);
+            });
+            let bests = bests.into_inner().into_iter();
+            bests
+                .map(|best| {
+                    let element = best.element.read_value(scope).into();
+                    let at = best.position.read_value(scope).into();
+                    let Some(team) = &teams.team else {
+                        return at;
+                    };
+                    let extreme = team.__expand_reduce_method::<E, X>(scope, element);
+                    let is_it = is_extreme::<E>(scope, element, extreme);
+                    let at = select::expand::<u32>(scope, is_it, at, u32::MAX.into());
+                    match everywhere {
+                        true => team.__expand_reduce_method::<u32, Min>(scope, at),
+                        false => team.__expand_reduce_to_first_method::<u32, Min>(scope, at),
+                    }
+                })
+                .collect()
+        },
+    )
 }
 
 macro_rules! positions {

@@ -78,40 +78,46 @@ pub(super) fn reduced<E: Scalar, O: Associative<E>>(
     group: &GroupExpand,
     lines: &Lines<E>,
 ) -> Outcome<E> {
-    each_line(scope, call, group, lines, |scope, teams, row, everywhere| {
-        let steps = teams.share(scope, lines.steps, O::KNOWN.is_none());
-        let read = |scope: &Scope, step| {
-            let elements = lines.read(scope, &row, step);
-            match lines.is_last {
-                true => vec![combined::<E, O>(scope, &elements)],
-                false => elements,
-            }
-        };
-        let totals = read(scope, steps.first()).into_iter();
-        let totals: Vec<_> = totals.map(|total| total.into_mut(scope)).collect();
-        let totals = RefCell::new(totals);
-        steps.each_later(scope, |scope, step| {
-            let elements = read(scope, step);
-            for (total, element) in totals.borrow_mut().iter_mut().zip(elements) {
-                let so_far = total.read_value(scope).into();
-                let both = O::__expand_combine(scope, so_far, element);
-                total.__expand_assign_method(scope, both);
-            }
-        });
-        let totals = totals.into_inner().into_iter();
-        totals
-            .map(|total| {
-                let total = total.read_value(scope).into();
-                match (&teams.team, everywhere) {
-                    (None, _) => total,
-                    (Some(team), true) => team.__expand_reduce_method::<E, O>(scope, total),
-                    (Some(team), false) => {
-                        team.__expand_reduce_to_first_method::<E, O>(scope, total)
-                    }
+    each_line(
+        scope,
+        call,
+        group,
+        lines,
+        |scope, teams, row, everywhere| {
+            let steps = teams.share(scope, lines.steps, O::KNOWN.is_none());
+            let read = |scope: &Scope, step| {
+                let elements = lines.read(scope, &row, step);
+                match lines.is_last {
+                    true => vec![combined::<E, O>(scope, &elements)],
+                    false => elements,
                 }
-            })
-            .collect()
-    })
+            };
+            let totals = read(scope, steps.first()).into_iter();
+            let totals: Vec<_> = totals.map(|total| total.into_mut(scope)).collect();
+            let totals = RefCell::new(totals);
+            steps.each_later(scope, |scope, step| {
+                let elements = read(scope, step);
+                for (total, element) in totals.borrow_mut().iter_mut().zip(elements) {
+                    let so_far = total.read_value(scope).into();
+                    let both = O::__expand_combine(scope, so_far, element);
+                    total.__expand_assign_method(scope, both);
+                }
+            });
+            let totals = totals.into_inner().into_iter();
+            totals
+                .map(|total| {
+                    let total = total.read_value(scope).into();
+                    match (&teams.team, everywhere) {
+                        (None, _) => total,
+                        (Some(team), true) => team.__expand_reduce_method::<E, O>(scope, total),
+                        (Some(team), false) => {
+                            team.__expand_reduce_to_first_method::<E, O>(scope, total)
+                        }
+                    }
+                })
+                .collect()
+        },
+    )
 }
 
 /// Elements combined in their order, by halves.

@@ -103,7 +103,11 @@ impl<E: Scalar, S: TileShape> TileExpand<E, S> {
         }
         let source = Source::of(scope, &self.askable(scope, call, group));
         // Along the last dimension one element follows another: there are no packets.
-        let most = if AXIS + 1 == dims.len() { 1 } else { usize::MAX };
+        let most = if AXIS + 1 == dims.len() {
+            1
+        } else {
+            usize::MAX
+        };
         let lines = Lines::new(source, AXIS, most);
         let teams = Teams::new(scope, call, group, &lines, Work::Scan);
         let kept = Kept::new(scope, call, group, &dims);
@@ -111,14 +115,21 @@ impl<E: Scalar, S: TileShape> TileExpand<E, S> {
         teams.each_row(scope, &lines, |scope, index, is_there| {
             let row = lines.row(scope, index);
             let carried = RefCell::new(Carried::<E>::new(scope, lines.lanes(), first));
-            each_chunk(scope, &teams, lines.steps, |scope, chunk, step, has_step| {
-                let elements = lines.read(scope, &row, step);
-                let found = carried.borrow_mut().step::<O>(scope, &teams, chunk, elements);
-                branch::if_expand(scope, and(scope, is_there, has_step), |scope| {
-                    let at = lines.at(scope, &row, step);
-                    kept.put(scope, &at, join(scope, &found));
-                });
-            });
+            each_chunk(
+                scope,
+                &teams,
+                lines.steps,
+                |scope, chunk, step, has_step| {
+                    let elements = lines.read(scope, &row, step);
+                    let found = carried
+                        .borrow_mut()
+                        .step::<O>(scope, &teams, chunk, elements);
+                    branch::if_expand(scope, and(scope, is_there, has_step), |scope| {
+                        let at = lines.at(scope, &row, step);
+                        kept.put(scope, &at, join(scope, &found));
+                    });
+                },
+            );
         });
         kept.wait(scope);
         kept.tile()
@@ -208,9 +219,7 @@ impl<E: Scalar> Carried<E> {
 fn last_of<E: Scalar>(scope: &Scope, teams: &Teams, value: NativeExpand<E>) -> NativeExpand<E> {
     match &teams.team {
         None => value,
-        Some(team) => {
-            team.__expand_broadcast_method::<E>(scope, value, (teams.size - 1).into())
-        }
+        Some(team) => team.__expand_broadcast_method::<E>(scope, value, (teams.size - 1).into()),
     }
 }
 
