@@ -18,6 +18,7 @@ pub mod offline_layouts;
 pub mod offline_sort;
 pub mod properties;
 pub mod smoke;
+pub mod tiles;
 pub mod vectors;
 pub mod views;
 
@@ -39,6 +40,7 @@ pub fn device_cases() -> Vec<Case> {
         kernels::cases(),
         large::cases(),
         memory::cases(),
+        tiles::cases(),
         litmus::cases(),
         #[cfg(feature = "burn")]
         burn::cases(),
@@ -58,6 +60,7 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
         memory::instructions::cases(),
         litmus::compiled::cases(),
         memory::block_instructions::cases(),
+        tiles::instructions::cases(),
     ]
     .concat()
 }
