@@ -3,11 +3,18 @@
 mod gather;
 mod model;
 mod refusals;
+pub mod scan;
 mod scatter;
 
 use girih_testkit::case::Case;
 
 /// Every case of the launchers.
 pub fn cases() -> Vec<Case> {
-    [gather::cases(), scatter::cases(), refusals::cases()].concat()
+    [
+        gather::cases(),
+        scatter::cases(),
+        scan::cases(),
+        refusals::cases(),
+    ]
+    .concat()
 }

@@ -43,6 +43,7 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
         offline::cases(),
         offline_layouts::cases(),
         groups::instructions::cases(),
+        kernels::scan::compiled::cases(),
         memory::instructions::cases(),
         litmus::compiled::cases(),
         memory::block_instructions::cases(),
