@@ -72,7 +72,7 @@ impl Measurement {
             rows: workload.rows,
             columns: workload.columns,
             data: workload.data,
-            index: if workload.op == Op::Copy {
+            index: if matches!(workload.op, Op::Copy | Op::Scan) {
                 "none"
             } else {
                 "i32"

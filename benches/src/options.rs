@@ -33,6 +33,8 @@ struct Scale {
     widest_row: usize,
     schedule: Schedule,
     launches_of_few_rows: usize,
+    /// Elements of lists that are scanned.
+    lengths: &'static [usize],
 }
 
 /// Fills the memory of a data centre's GPU past its caches.
@@ -46,6 +48,7 @@ const LARGE: Scale = Scale {
         windows: 3,
     },
     launches_of_few_rows: 1000,
+    lengths: &[1 << 20, 1 << 24, 1 << 28],
 };
 
 /// Done within a minute on the host's cores, a software driver of Vulkan included.
@@ -59,6 +62,7 @@ const SMALL: Scale = Scale {
         windows: 3,
     },
     launches_of_few_rows: 20,
+    lengths: &[1 << 20],
 };
 
 impl Options {
@@ -98,6 +102,7 @@ impl Options {
             COLUMNS,
             Data::Uniform,
         ));
+        workloads.extend(scale.lengths.iter().map(|&length| Workload::scan(length)));
         let schedule = scale.schedule;
         let large = workloads
             .into_iter()

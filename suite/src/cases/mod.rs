@@ -21,6 +21,7 @@ pub mod offline_layouts;
 pub mod offline_sort;
 pub mod properties;
 pub mod smoke;
+pub mod tiles;
 pub mod vectors;
 pub mod views;
 
@@ -43,6 +44,7 @@ pub fn device_cases() -> Vec<Case> {
         kernels::cases(),
         large::cases(),
         memory::cases(),
+        tiles::cases(),
         litmus::cases(),
         #[cfg(feature = "burn")]
         burn::cases(),
@@ -60,9 +62,11 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
         offline_sort::cases(),
         groups::instructions::cases(),
         groups::costs::cases(),
+        kernels::scan::compiled::cases(),
         memory::instructions::cases(),
         litmus::compiled::cases(),
         memory::block_instructions::cases(),
+        tiles::instructions::cases(),
     ]
     .concat()
 }
