@@ -61,6 +61,13 @@ pub struct FlatViewMut<'a, E: Scalar, S: TileShape> {
     _shape: PhantomData<S>,
 }
 
+impl<E: Scalar, S: TileShape> Clone for FlatView<'_, E, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<E: Scalar, S: TileShape> Copy for FlatView<'_, E, S> {}
+
 /// Methods of a flat view, and of what it is while the kernel is expanded, that choose what it does.
 macro_rules! options {
     ($view:ident, $expand:ident, $element:ident; $([$scope:ident: $known:ident])?) => {
