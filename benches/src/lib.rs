@@ -39,7 +39,8 @@ pub struct Run {
     pub failed: Vec<(String, Error)>,
 }
 
-/// Times the workloads of `options` one after another, and prints a table of them on standard output.
+/// Times the workloads of `options` one after another, and prints a table of them on standard output, and under it what
+/// reports cost.
 ///
 /// A workload that fails does not keep the others from being measured.
 pub fn run(client: &Client, options: &Options) -> Run {
@@ -62,6 +63,9 @@ pub fn run(client: &Client, options: &Options) -> Run {
                 run.failed.push((name, error));
             }
         }
+    }
+    for line in Measurement::costs_of_reports(&run.measured) {
+        println!("{line}");
     }
     run_collectives(client, options, &mut run);
     run

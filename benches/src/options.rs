@@ -33,6 +33,8 @@ struct Scale {
     widest_row: usize,
     schedule: Schedule,
     launches_of_few_rows: usize,
+    /// Elements of lists that are scanned.
+    lengths: &'static [usize],
 }
 
 /// Fills the memory of a data centre's GPU past its caches.
@@ -46,6 +48,7 @@ const LARGE: Scale = Scale {
         windows: 3,
     },
     launches_of_few_rows: 1000,
+    lengths: &[1 << 20, 1 << 24, 1 << 28],
 };
 
 /// Done within a minute on the host's cores, a software driver of Vulkan included.
@@ -59,6 +62,7 @@ const SMALL: Scale = Scale {
         windows: 3,
     },
     launches_of_few_rows: 20,
+    lengths: &[1 << 20],
 };
 
 impl Options {
@@ -80,13 +84,15 @@ impl Options {
         let mut workloads = vec![Workload::copy(scale.copied_rows, COLUMNS)];
         for dtype in [Dtype::F32, Dtype::Bf16] {
             let widths = (6..=12).map(|log| 1 << log);
-            workloads.extend(
-                widths
-                    .filter(|width| *width <= scale.widest_row)
-                    .map(|width| Workload::gather(dtype, rows, width / dtype.size())),
-            );
+            for width in widths.filter(|width| *width <= scale.widest_row) {
+                let of_width = Workload::gather(dtype, rows, width / dtype.size());
+                workloads.push(of_width);
+                if of_width == gather {
+                    // Side by side, so that what the report costs is not what the device has heated up in between.
+                    workloads.push(gather.under(Bounds::Report));
+                }
+            }
         }
-        workloads.push(gather.under(Bounds::Report));
         for data in [Data::Uniform, Data::Among(1024), Data::Among(16)] {
             workloads.push(Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data));
         }
@@ -96,6 +102,7 @@ impl Options {
             COLUMNS,
             Data::Uniform,
         ));
+        workloads.extend(scale.lengths.iter().map(|&length| Workload::scan(length)));
         let schedule = scale.schedule;
         let large = workloads
             .into_iter()

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// How often a workload is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// Launches before the first that counts.
+    /// Launches before the first that counts, at least 1: the first is timed by itself.
     pub warmup: usize,
     /// Launches that are timed one by one, and launches of a window; at least 1.
     pub launches: usize,
@@ -32,6 +32,9 @@ pub enum Clock {
 /// Times of one launch, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Time {
+    /// The first launch, by the host's clock to the end of the wait for the device: the compilation of the kernel too, unless
+    /// an earlier workload had the same.
+    pub first_us: f64,
     /// Median of launches timed one by one.
     pub median_us: f64,
     /// Mean of a window's launches, enqueued back to back; the median of several windows.
@@ -65,7 +68,11 @@ pub(crate) fn measure_launches(
         windows,
     } = schedule;
     let wait = || Ok::<_, Error>(block_on(client.sync())?);
-    (0..warmup).try_for_each(&launch)?;
+    let start = Instant::now();
+    launch(0)?;
+    wait()?;
+    let first_us = microseconds(start.elapsed());
+    (1..warmup).try_for_each(&launch)?;
     wait()?;
 
     let mut clock = Clock::Host;
@@ -86,6 +93,7 @@ pub(crate) fn measure_launches(
         Ok(of_window(microseconds(start.elapsed())))
     })?;
     Ok(Time {
+        first_us,
         median_us: median(singles),
         window_us: median(by_events),
         host_window_us: median(by_host),

@@ -42,7 +42,7 @@ struct Test {
     /// Only the compile checks, which need no device, and those on the devices named
     #[arg(long)]
     offline: bool,
-    /// Data sets that each random test tries
+    /// Data sets that each configuration of a random test tries
     #[arg(long, value_name = "N", default_value_t = random::DEFAULT_DATA_SETS)]
     cases: u32,
     /// Name the tests without running them
