@@ -5,6 +5,12 @@ use cubecl::prelude::*;
 use girih::{prelude::*, view::Reporter};
 use girih_testkit::{Buffer, Error, Rt, cases, check::assert_same, needs};
 
+pub mod bounds;
+pub mod lists;
+mod model;
+pub mod partitions;
+pub mod stores;
+
 cases! {
     gathers_rows_as_the_first_example,
     gathers_columns_masked_as_the_second_example,

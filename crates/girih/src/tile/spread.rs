@@ -6,6 +6,7 @@ use crate::layout::{
     ComposedLayout, IntTuple, Integer, KernelLayoutExpand, Layout, Number, Swizzle,
     ThreadValueLayout, digits,
 };
+use core::sync::atomic::{AtomicU64, Ordering};
 use cubecl::frontend::branch;
 use cubecl::prelude::*;
 
@@ -17,13 +18,15 @@ pub(crate) type Fetch<'a, E> = dyn Fn(&Scope, &Place<'_>) -> Packet<E> + 'a;
 /// Takes the packet of a place.
 pub(crate) type Store<'a, E> = dyn Fn(&Scope, &Place<'_>, Packet<E>) + 'a;
 
-/// Where a packet is in its tile.
+/// Where a packet is in its tile: along the last dimension at a multiple of the packet's width.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     /// Tile coordinates of its first element, outermost first.
     pub at: &'a [NativeExpand<u32>],
     /// The walk that comes by; `None` where any unit may ask for any element.
     pub walk: Option<Walk>,
+    /// Tells this place from all others: tiles that are asked twice for one place compute once.
+    pub id: u64,
 }
 
 /// A unit's walk over the packets that it holds.
@@ -39,7 +42,16 @@ pub(crate) struct Walk {
 impl<'a> Place<'a> {
     /// The place of these coordinates, which any unit may ask for.
     pub(crate) fn anywhere(at: &'a [NativeExpand<u32>]) -> Self {
-        Self { at, walk: None }
+        Self::new(at, None)
+    }
+
+    fn new(at: &'a [NativeExpand<u32>], walk: Option<Walk>) -> Self {
+        static PLACES: AtomicU64 = AtomicU64::new(0);
+        Self {
+            at,
+            walk,
+            id: PLACES.fetch_add(1, Ordering::Relaxed),
+        }
     }
 
     /// The step at which the walk is.
@@ -66,6 +78,8 @@ pub(crate) struct Spread {
     packets: ThreadValueLayout,
     /// From (unit, step) to the packet.
     turns: Layout,
+    /// Packets that a unit is asked to have in flight at a time.
+    in_flight: Option<u64>,
 }
 
 impl Spread {
@@ -83,6 +97,15 @@ impl Spread {
             units: units as u32,
             packets: of_packets.expect("whole packets stay within the tile"),
             turns: turns.expect("a tile has fewer than 2^64 elements"),
+            in_flight: None,
+        }
+    }
+
+    /// The same spread, walked with so many packets of a unit in flight at a time, where units share the tile evenly.
+    pub(crate) fn in_flight(self, packets: Option<u32>) -> Self {
+        Self {
+            in_flight: packets.map(u64::from),
+            ..self
         }
     }
 
@@ -149,19 +172,33 @@ impl Spread {
             units,
             members: group.members(),
         };
-        if exact && steps <= UNROLL {
-            let at: Vec<_> = (0..steps)
+        let together = |scope: &Scope, steps: &mut dyn Iterator<Item = Number>| {
+            let at: Vec<_> = steps
                 .map(|step| {
-                    let step = Number::Known(step);
                     let at = self.coordinates(scope, self.held(scope, group, step));
                     (at, Some(walk(step)))
                 })
                 .collect();
-            let places = at.iter().map(|(at, walk)| Place { at, walk: *walk });
+            let places = at.iter().map(|(at, walk)| Place::new(at, *walk));
             let values: Vec<_> = places.map(|place| (place, fetch(scope, &place))).collect();
             for (place, value) in values {
                 store(scope, &place, value);
             }
+        };
+        if exact && steps <= self.in_flight.unwrap_or(UNROLL) {
+            together(scope, &mut (0..steps).map(Number::Known));
+            return;
+        }
+        if let (true, Some(depth)) = (exact, self.in_flight) {
+            let rounds = steps / depth;
+            let range = RangeExpand::new(0u32.into(), (rounds as u32).into());
+            branch::for_expand(scope, range, steps <= unroll, |scope, round| {
+                let round = Number::below(round, rounds);
+                let first = round.mul(scope, Number::Known(depth));
+                let step = |index| first.add(scope, Number::Known(index));
+                together(scope, &mut (0..depth).map(step));
+            });
+            together(scope, &mut (rounds * depth..steps).map(Number::Known));
             return;
         }
         let range = RangeExpand::new(0u32.into(), (steps as u32).into());
@@ -170,10 +207,7 @@ impl Spread {
             let packet = self.held(scope, group, step);
             let body = |scope: &Scope| {
                 let at = self.coordinates(scope, packet);
-                let place = Place {
-                    at: &at,
-                    walk: Some(walk(step)),
-                };
+                let place = Place::new(&at, Some(walk(step)));
                 let value = fetch(scope, &place);
                 store(scope, &place, value);
             };
@@ -196,17 +230,26 @@ impl Spread {
     fn coordinates(&self, scope: &Scope, packet: Number) -> Vec<NativeExpand<u32>> {
         let lanes = KernelLayoutExpand::known(self.packets.layout());
         let position = lanes.number(scope, [packet, Number::Known(0)]);
-        let extents = self.dims.iter().rev();
-        let extents: Vec<_> = extents
-            .map(|&extent| Number::Known(extent as u64))
-            .collect();
-        let digits = digits(scope, position, &extents);
-        digits
-            .into_iter()
-            .rev()
-            .map(|digit| digit.narrow(scope))
-            .collect()
+        coordinates(scope, &self.dims, position)
     }
+}
+
+/// The coordinates of a row-major position, outermost first.
+pub(super) fn coordinates(
+    scope: &Scope,
+    dims: &[usize],
+    position: Number,
+) -> Vec<NativeExpand<u32>> {
+    let extents = dims.iter().rev();
+    let extents: Vec<_> = extents
+        .map(|&extent| Number::Known(extent as u64))
+        .collect();
+    let digits = digits(scope, position, &extents);
+    digits
+        .into_iter()
+        .rev()
+        .map(|digit| digit.narrow(scope))
+        .collect()
 }
 
 fn integer(value: usize) -> IntTuple {
