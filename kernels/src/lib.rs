@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`gather`], [`gather_into`] | `out[.., n, ..] = input[.., index[n], ..]` |
 //! | [`scatter_into`] | `target[.., index[n], ..] =` or `+= updates[.., n, ..]` |
+//! | [`sort`], [`sort_pairs`], [`argsort`], [`sort_with_indices`] | keys along an axis in order, and what goes with them |
 //!
 //! Tensors are [`TensorHandle`](cubecl::std::tensor::TensorHandle)s with any strides. Every call is checked before
 //! anything is launched; what an index out of range does is its [`Bounds`].
@@ -38,10 +39,12 @@
 #![deny(missing_docs)]
 
 mod check;
+mod explain;
 mod fold;
 mod gather;
 mod plan;
 mod scatter;
+mod sort;
 
 /// The kernels themselves, for tests that compile them without a device.
 #[doc(hidden)]
@@ -49,8 +52,11 @@ pub mod raw {
     pub use crate::gather::{gather_kernel, gather_strided_kernel};
     pub use crate::plan::Cut;
     pub use crate::scatter::{add_kernel, add_strided_kernel, set_kernel, set_strided_kernel};
+    pub use crate::sort::raw as sort;
 }
 
+pub use explain::{Plan, explain_gather, explain_scatter};
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
 pub use scatter::{ScatterMode, scatter_into, supports_scatter};
+pub use sort::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path, sort_with_indices};

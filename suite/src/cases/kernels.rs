@@ -1,13 +1,21 @@
 //! The launchers: every argument's kinds against a host model, refusals, and what a device keeps after them.
 
 mod gather;
+mod keys;
 mod model;
 mod refusals;
 mod scatter;
+mod sort;
 
 use girih_testkit::case::Case;
 
 /// Every case of the launchers.
 pub fn cases() -> Vec<Case> {
-    [gather::cases(), scatter::cases(), refusals::cases()].concat()
+    [
+        gather::cases(),
+        scatter::cases(),
+        refusals::cases(),
+        sort::cases(),
+    ]
+    .concat()
 }

@@ -13,6 +13,8 @@ pub mod memory;
 pub mod offline;
 #[cfg(feature = "offline")]
 pub mod offline_layouts;
+#[cfg(feature = "offline")]
+pub mod offline_sort;
 pub mod smoke;
 pub mod vectors;
 pub mod views;
@@ -24,6 +26,7 @@ pub fn device_cases() -> Vec<Case> {
         vectors::cases(),
         views::cases(),
         views::bounds::cases(),
+        views::compile_time::cases(),
         views::lists::cases(),
         views::partitions::cases(),
         views::stores::cases(),
@@ -46,6 +49,8 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
     [
         offline::cases(),
         offline_layouts::cases(),
+        views::instructions::cases(),
+        offline_sort::cases(),
         groups::instructions::cases(),
         memory::instructions::cases(),
         litmus::compiled::cases(),

@@ -19,6 +19,7 @@ mod picture;
 mod properties;
 mod reach;
 mod result;
+mod seat;
 mod sync;
 mod words;
 

@@ -1,5 +1,6 @@
 //! [`Held`]: a tile in the registers of the units that hold it.
 
+use super::packet::number;
 use super::spread::{Place, Spread};
 use super::{Packet, Width, splat};
 use crate::coop::{GroupExpand, Members};
@@ -18,7 +19,7 @@ pub(crate) struct Held<E: Scalar> {
     members: Members,
 }
 
-impl<E: Numeric> Held<E> {
+impl<E: Scalar> Held<E> {
     /// Registers for the share of each unit of a tile that is spread so, and 0 in each.
     pub(crate) fn new(scope: &Scope, call: &str, spread: &Spread, group: &GroupExpand) -> Self {
         let units = group.holders(call);
@@ -40,8 +41,7 @@ impl<E: Numeric> Held<E> {
             members: group.members(),
         };
         for step in 0..steps as usize {
-            let zero = E::__expand_from_int(scope, 0i64.into());
-            let zero = splat(scope, zero, held.width);
+            let zero = splat(scope, number::<E>(scope, 0), held.width);
             held.set_at(scope, step.into(), zero);
         }
         held
@@ -71,8 +71,8 @@ impl<E: Scalar> Held<E> {
     pub(crate) fn get(&self, scope: &Scope, place: &Place<'_>, width: usize) -> Packet<E> {
         let Some(walk) = place.walk else {
             panic!(
-                "girih: a tile that units hold in registers, from `atomic_load` or a `fetch`, used as a list of indices; \
-                 only the unit that holds an element can read it: store the tile, and load the list from there"
+                "girih: a tile that units hold in registers, from `hold`, `atomic_load` or a `fetch`, used as a list of \
+                 indices; only the unit that holds an element can read it: `share` the tile first"
             );
         };
         assert!(

@@ -1,13 +1,36 @@
 //! Tiles: values spread over a group of units.
+//!
+//! A [`Tile`] is computed with as a number is: `a * b + 1.0`, `x.exp()`, `x.lt(&y)`. What each operation does is in the
+//! documentation of [`Tile`], by kind; all of them in one table are in the book's chapter on tiles.
 
+mod arithmetic;
+mod compare;
+mod elements;
+mod fill;
 mod held;
+mod keep;
+mod kept;
+mod lines;
+mod moves;
+mod operand;
 mod packet;
+mod position;
+mod reduce;
+mod scan;
 mod shape;
 mod spread;
 mod value;
 
+pub use elements::{Bits, Real, Signed};
 pub(crate) use held::Held;
+pub use operand::{Operand, OperandExpand};
 pub(crate) use packet::{Packet, Width, join, lane, splat, when, width};
-pub use shape::TileShape;
+pub use reduce::{Maximum, Minimum};
+pub use shape::{HasAxis, SameRank, TileShape};
 pub(crate) use spread::{Place, Spread};
 pub use value::{Tile, TileExpand};
+
+/// The book's chapter, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/src/tiles.md")]
+struct Book;

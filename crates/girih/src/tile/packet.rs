@@ -1,5 +1,6 @@
 //! Packets: what one unit moves in one access, a vector whose width is known when the kernel is expanded.
 
+use cubecl::ir::ConstantValue;
 use cubecl::ir::interfaces::TypedExt;
 use cubecl::prelude::*;
 
@@ -7,6 +8,32 @@ define_size!(pub(crate) Width);
 
 /// A vector of `E`; its width is that of the value itself ([`width`]), not of the type.
 pub(crate) type Packet<E> = NativeExpand<Vector<E, Width>>;
+
+/// A whole number as an element; of truth values, whether it is not 0.
+pub(crate) fn number<E: Scalar>(scope: &Scope, value: i64) -> NativeExpand<E> {
+    E::elem_type(scope)
+        .constant(ConstantValue::Int(value))
+        .into()
+}
+
+/// What the value is now, whatever the kernel assigns to the variable that it came from.
+pub(crate) fn now<E: Scalar>(scope: &Scope, value: NativeExpand<E>) -> NativeExpand<E> {
+    match value.expand.as_const() {
+        Some(_) => value,
+        None => value.read_value(scope).into(),
+    }
+}
+
+/// The only lane of a packet of one.
+pub(crate) fn only<E: Scalar>(scope: &Scope, packet: Packet<E>) -> NativeExpand<E> {
+    packet.read_value(scope).into()
+}
+
+/// Every lane of the packet.
+pub(crate) fn lanes<E: Scalar>(scope: &Scope, packet: Packet<E>) -> Vec<NativeExpand<E>> {
+    let width = width(scope, &packet);
+    (0..width).map(|index| lane(scope, packet, index)).collect()
+}
 
 /// How many elements the packet holds.
 pub(crate) fn width<E: Scalar>(scope: &Scope, packet: &Packet<E>) -> usize {

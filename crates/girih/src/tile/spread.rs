@@ -6,6 +6,7 @@ use crate::layout::{
     ComposedLayout, IntTuple, Integer, KernelLayoutExpand, Layout, Number, Swizzle,
     ThreadValueLayout, digits,
 };
+use core::sync::atomic::{AtomicU64, Ordering};
 use cubecl::frontend::branch;
 use cubecl::prelude::*;
 
@@ -17,13 +18,15 @@ pub(crate) type Fetch<'a, E> = dyn Fn(&Scope, &Place<'_>) -> Packet<E> + 'a;
 /// Takes the packet of a place.
 pub(crate) type Store<'a, E> = dyn Fn(&Scope, &Place<'_>, Packet<E>) + 'a;
 
-/// Where a packet is in its tile.
+/// Where a packet is in its tile: along the last dimension at a multiple of the packet's width.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'a> {
     /// Tile coordinates of its first element, outermost first.
     pub at: &'a [NativeExpand<u32>],
     /// The walk that comes by; `None` where any unit may ask for any element.
     pub walk: Option<Walk>,
+    /// Tells this place from all others: tiles that are asked twice for one place compute once.
+    pub id: u64,
 }
 
 /// A unit's walk over the packets that it holds.
@@ -39,7 +42,16 @@ pub(crate) struct Walk {
 impl<'a> Place<'a> {
     /// The place of these coordinates, which any unit may ask for.
     pub(crate) fn anywhere(at: &'a [NativeExpand<u32>]) -> Self {
-        Self { at, walk: None }
+        Self::new(at, None)
+    }
+
+    fn new(at: &'a [NativeExpand<u32>], walk: Option<Walk>) -> Self {
+        static PLACES: AtomicU64 = AtomicU64::new(0);
+        Self {
+            at,
+            walk,
+            id: PLACES.fetch_add(1, Ordering::Relaxed),
+        }
     }
 
     /// The step at which the walk is.
@@ -167,7 +179,7 @@ impl Spread {
                     (at, Some(walk(step)))
                 })
                 .collect();
-            let places = at.iter().map(|(at, walk)| Place { at, walk: *walk });
+            let places = at.iter().map(|(at, walk)| Place::new(at, *walk));
             let values: Vec<_> = places.map(|place| (place, fetch(scope, &place))).collect();
             for (place, value) in values {
                 store(scope, &place, value);
@@ -195,10 +207,7 @@ impl Spread {
             let packet = self.held(scope, group, step);
             let body = |scope: &Scope| {
                 let at = self.coordinates(scope, packet);
-                let place = Place {
-                    at: &at,
-                    walk: Some(walk(step)),
-                };
+                let place = Place::new(&at, Some(walk(step)));
                 let value = fetch(scope, &place);
                 store(scope, &place, value);
             };
@@ -221,17 +230,26 @@ impl Spread {
     fn coordinates(&self, scope: &Scope, packet: Number) -> Vec<NativeExpand<u32>> {
         let lanes = KernelLayoutExpand::known(self.packets.layout());
         let position = lanes.number(scope, [packet, Number::Known(0)]);
-        let extents = self.dims.iter().rev();
-        let extents: Vec<_> = extents
-            .map(|&extent| Number::Known(extent as u64))
-            .collect();
-        let digits = digits(scope, position, &extents);
-        digits
-            .into_iter()
-            .rev()
-            .map(|digit| digit.narrow(scope))
-            .collect()
+        coordinates(scope, &self.dims, position)
     }
+}
+
+/// The coordinates of a row-major position, outermost first.
+pub(super) fn coordinates(
+    scope: &Scope,
+    dims: &[usize],
+    position: Number,
+) -> Vec<NativeExpand<u32>> {
+    let extents = dims.iter().rev();
+    let extents: Vec<_> = extents
+        .map(|&extent| Number::Known(extent as u64))
+        .collect();
+    let digits = digits(scope, position, &extents);
+    digits
+        .into_iter()
+        .rev()
+        .map(|digit| digit.narrow(scope))
+        .collect()
 }
 
 fn integer(value: usize) -> IntTuple {

@@ -1,59 +1,109 @@
 //! [`Tile`].
 
-use super::{Held, Packet, Place, TileShape, join, splat};
+use super::{Held, Packet, Place, TileShape};
 use crate::handle::comptime_handle;
+use core::cell::RefCell;
 use core::marker::PhantomData;
 use cubecl::prelude::*;
+use pliron::basic_block::BasicBlock;
+use pliron::context::Ptr;
 use std::rc::Rc;
 
 /// A value of `S`'s extents with elements of type `E`, spread over a group of units.
 ///
-/// A tile is a function from its coordinates to elements. Where the elements come from memory that the kernel only
-/// reads, they are fetched where the tile is used, so data that passes from a load to a store goes through registers
-/// one packet at a time, whatever the tile's extents: no register array, no unrolling. The lifetime is that of the
-/// memory read, so the borrow checker keeps a deferred read from moving past a write by the same unit. A tile that is
-/// used twice is fetched twice.
+/// A tile is one of three things:
 ///
-/// What an atomic access gives is read once, in the order that it names: such a tile is in the registers of the units of
-/// the group that asked, and is stored by the same group.
+/// | a tile is | from | its elements | who may ask for them |
+/// |---|---|---|---|
+/// | deferred | a load, an operation on tiles, [`full`](Tile::full), [`iota`](Tile::iota) | are computed where the tile is used, each time that it is | any unit |
+/// | held | [`hold`](Tile::hold), what an atomic access gives | are in the registers of the units of a group | the unit that holds the element |
+/// | shared | [`share`](Tile::share), what a reduction or a scan gives | are in memory that the units of a group share | any unit of the group |
 ///
-/// Storing it ([`TileViewMut::store`](crate::view::TileViewMut::store)) spreads it over the units of a group: packet
+/// A deferred tile is a function from its coordinates to elements. Data that passes from a load to a store goes through
+/// registers one packet at a time, whatever the tile's extents: no register array, no unrolling. The lifetime is that of
+/// the memory read, so the borrow checker keeps a deferred read from moving past a write by the same unit. A tile that
+/// is used in two calls is fetched twice; within one expression, as `x * x`, it is fetched once.
+///
+/// What an atomic access gives is read once, in the order that it names: such a tile is held by the group that asked,
+/// and is stored by the same group.
+///
+/// Storing a tile ([`TileViewMut::store`](crate::view::TileViewMut::store)) spreads it over the units of a group: packet
 /// `v`, in row-major order, belongs to unit `v % units`, so that neighbouring units touch neighbouring addresses.
+///
+/// The operations are those of the groups below; the book's chapter on tiles has them in one table.
+///
+/// ```
+/// use cubecl::prelude::*;
+/// use girih::prelude::*;
+///
+/// /// Each row's softmax.
+/// #[cube(launch_unchecked)]
+/// fn softmax(x: &Tensor<f32>, out: &mut Tensor<f32>) {
+///     let cube = this_cube();
+///     let x = TileView::<f32, shape![8, 256]>::of(x).load(&cube, (CUBE_POS, 0));
+///     let x = x.share(&cube);
+///     let e = (&x - x.max::<1>(&cube).broadcast_to()).exp().share(&cube);
+///     let out_tile = &e / e.sum::<1>(&cube).broadcast_to();
+///     TileViewMut::<f32, shape![8, 256]>::of(out).store(&cube, out_tile, (CUBE_POS, 0));
+/// }
+/// # fn main() {}
+/// ```
 pub struct Tile<'a, E: Scalar, S: TileShape> {
     _memory: PhantomData<&'a ()>,
     _value: PhantomData<fn() -> (E, S)>,
 }
 
-/// The packet of `width` elements that starts at these coordinates, along the last dimension.
-type Function<E> = Rc<dyn Fn(&Scope, &[NativeExpand<u32>], usize) -> Packet<E>>;
+/// The packet of as many elements that starts at the place, along the last dimension.
+type Function<E> = dyn Fn(&Scope, &Place<'_>, usize) -> Packet<E>;
 
-/// Where the elements of a tile come from.
-enum Source<E: Scalar> {
-    /// A function of the coordinates, which any unit can ask.
-    Deferred {
-        function: Function<E>,
-        /// The width at which it gives packets most cheaply.
-        width: usize,
-    },
-    /// The registers of the units that hold it.
-    Held(Rc<Held<E>>),
+/// How a tile gives packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grain {
+    /// The width at which packets come most cheaply; of a tile in registers, the only one.
+    width: usize,
+    /// Whether some of it is in registers: then the packets come in the order in which they are held, unrolled.
+    is_held: bool,
 }
 
-impl<E: Scalar> Clone for Source<E> {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Deferred { function, width } => Self::Deferred {
-                function: function.clone(),
-                width: *width,
-            },
-            Self::Held(held) => Self::Held(held.clone()),
+impl Grain {
+    /// That of a tile any unit can ask.
+    pub(crate) fn free(width: usize) -> Self {
+        Self {
+            width,
+            is_held: false,
+        }
+    }
+
+    /// That of a value computed of two tiles.
+    pub(crate) fn with(self, other: Self) -> Self {
+        match (self.is_held, other.is_held) {
+            (true, _) => self,
+            (false, true) => other,
+            (false, false) => Self::free(self.width.max(other.width)),
         }
     }
 }
 
+/// Where the elements of a tile come from.
+struct Node<E: Scalar> {
+    function: Box<Function<E>>,
+    grain: Grain,
+    /// The packet asked for last.
+    last: RefCell<Option<(Asked, Packet<E>)>>,
+}
+
+/// What makes two requests for a packet the same: the place, the width, and the block of instructions, since a packet
+/// computed in a branch is there in that branch alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Asked {
+    place: u64,
+    width: usize,
+    block: Option<Ptr<BasicBlock>>,
+}
+
 /// What a [`Tile`] is while the kernel is expanded.
 pub struct TileExpand<E: Scalar, S: TileShape> {
-    source: Source<E>,
+    node: Rc<Node<E>>,
     _shape: PhantomData<fn() -> S>,
 }
 
@@ -65,7 +115,7 @@ impl<E: Scalar, S: TileShape> Clone for Tile<'_, E, S> {
 impl<E: Scalar, S: TileShape> Clone for TileExpand<E, S> {
     fn clone(&self) -> Self {
         Self {
-            source: self.source.clone(),
+            node: self.node.clone(),
             _shape: PhantomData,
         }
     }
@@ -76,96 +126,99 @@ impl<E: Scalar, S: TileShape> CubeType for Tile<'_, E, S> {
 comptime_handle!([E: Scalar, S: TileShape] TileExpand<E, S>);
 
 impl<E: Scalar, S: TileShape> TileExpand<E, S> {
+    /// The tile of these elements, which any unit can ask for, and which come most cheaply at this width.
     pub(crate) fn new(
         width: usize,
         source: impl Fn(&Scope, &[NativeExpand<u32>], usize) -> Packet<E> + 'static,
     ) -> Self {
-        let function = Rc::new(source);
+        Self::of(Grain::free(width), move |scope, place, width| {
+            source(scope, place.at, width)
+        })
+    }
+
+    /// The tile of these packets.
+    pub(crate) fn of(
+        grain: Grain,
+        function: impl Fn(&Scope, &Place<'_>, usize) -> Packet<E> + 'static,
+    ) -> Self {
+        let node = Node {
+            function: Box::new(function),
+            grain,
+            last: RefCell::new(None),
+        };
         Self {
-            source: Source::Deferred { function, width },
+            node: Rc::new(node),
             _shape: PhantomData,
         }
     }
 
     /// The tile that these registers hold.
     pub(crate) fn held(held: Held<E>) -> Self {
-        Self {
-            source: Source::Held(Rc::new(held)),
-            _shape: PhantomData,
-        }
+        let grain = Grain {
+            width: held.width(),
+            is_held: true,
+        };
+        Self::of(grain, move |scope, place, width| {
+            held.get(scope, place, width)
+        })
     }
 
+    /// The packet of `width` elements at a place: what kernels compute of a tile goes through here.
     pub(crate) fn packet(&self, scope: &Scope, place: &Place<'_>, width: usize) -> Packet<E> {
-        match &self.source {
-            Source::Deferred { function, .. } => function(scope, place.at, width),
-            Source::Held(held) => held.get(scope, place, width),
+        let block = scope.inserter().get_insertion_block(scope.ctx());
+        let asked = Asked {
+            place: place.id,
+            width,
+            block,
+        };
+        if let Some((last, packet)) = *self.node.last.borrow()
+            && last == asked
+        {
+            return packet;
         }
+        let packet = (self.node.function)(scope, place, width);
+        *self.node.last.borrow_mut() = Some((asked, packet));
+        packet
+    }
+
+    /// The packet at these coordinates, for any unit that asks.
+    pub(crate) fn packet_at(
+        &self,
+        scope: &Scope,
+        at: &[NativeExpand<u32>],
+        width: usize,
+    ) -> Packet<E> {
+        self.packet(scope, &Place::anywhere(at), width)
+    }
+
+    pub(crate) fn grain(&self) -> Grain {
+        self.node.grain
     }
 
     /// The width at which packets come most cheaply, or the only one.
     pub(crate) fn width(&self) -> usize {
-        match &self.source {
-            Source::Deferred { width, .. } => *width,
-            Source::Held(held) => held.width(),
-        }
+        self.node.grain.width
     }
 
-    /// Whether only the unit that holds an element can read it.
+    /// Whether some of it is in registers.
     pub(crate) fn is_held(&self) -> bool {
-        matches!(self.source, Source::Held(_))
+        self.node.grain.is_held
     }
 
     /// How a walk over the tile is to be unrolled: registers have no index.
     pub(crate) fn unroll(&self, scope: &Scope) -> Option<u64> {
-        match &self.source {
-            Source::Deferred { .. } => None,
-            Source::Held(_) => Held::<E>::unroll(scope),
+        match self.is_held() {
+            false => None,
+            true => Held::<E>::unroll(scope),
         }
     }
-}
 
-impl<E: Scalar, S: TileShape> Tile<'static, E, S> {
-    /// The tile that holds `value` everywhere.
-    #[allow(unused_variables)]
-    pub fn full(value: E) -> Self {
-        cubecl::unexpanded!()
+    /// Fails where units ask for elements that others hold.
+    pub(crate) fn assert_anywhere(&self, call: &str) {
+        assert!(
+            !self.is_held(),
+            "girih: {call}: a tile in the registers of the units that hold it, of extents that are walked in another \
+             order; `share` it first, or load it where it is used"
+        );
     }
-
-    /// Expansion of [`full`](Self::full).
-    pub fn __expand_full(_scope: &Scope, value: NativeExpand<E>) -> TileExpand<E, S> {
-        TileExpand::new(1, move |scope, _, width| splat(scope, value, width))
-    }
-}
-
-impl<E: Numeric, S: TileShape> Tile<'static, E, S> {
-    /// The tile whose elements count from 0 in row-major order.
-    pub fn iota() -> Self {
-        cubecl::unexpanded!()
-    }
-
-    /// Expansion of [`iota`](Self::iota).
-    pub fn __expand_iota(scope: &Scope) -> TileExpand<E, S> {
-        let dims = S::__expand_dims(scope);
-        TileExpand::new(1, move |scope, at, width| {
-            let first = row_major(scope, &dims, at);
-            let lanes: Vec<_> = (0..width as u32)
-                .map(|lane| {
-                    let element = first.__expand_add_method(scope, lane.into());
-                    E::__expand_cast_from(scope, element)
-                })
-                .collect();
-            join(scope, &lanes)
-        })
-    }
-}
-
-/// Row-major position of the element at these coordinates.
-fn row_major(scope: &Scope, dims: &[usize], at: &[NativeExpand<u32>]) -> NativeExpand<u32> {
-    at.iter().zip(dims).fold(
-        0u32.into(),
-        |position: NativeExpand<u32>, (coordinate, &extent)| {
-            let scaled = position.__expand_mul_method(scope, (extent as u32).into());
-            scaled.__expand_add_method(scope, *coordinate)
-        },
-    )
 }

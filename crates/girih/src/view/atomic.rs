@@ -381,7 +381,7 @@ impl<E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
     }
 }
 
-fn strength<M: KnownScope>(order: MemoryOrder) -> Strength {
+pub(super) fn strength<M: KnownScope>(order: MemoryOrder) -> Strength {
     Strength {
         order,
         scope: M::SCOPE,

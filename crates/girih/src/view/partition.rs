@@ -26,6 +26,11 @@ macro_rules! dims_from {
     )*};
 }
 dims_from!(i32, u32, usize);
+impl Dims {
+    pub(crate) fn as_slice(&self) -> &[usize] {
+        &self.0
+    }
+}
 impl From<Vec<usize>> for Dims {
     fn from(dims: Vec<usize>) -> Self {
         Self(dims)
