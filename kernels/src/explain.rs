@@ -5,7 +5,6 @@ use crate::{ScatterMode, check};
 use core::fmt;
 use cubecl::client::Client;
 use cubecl::ir::ElemType;
-use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::Result;
 use girih::device::Device;
