@@ -24,7 +24,7 @@ enum Command {
     Devices,
     /// Answer the questions of vector files
     Oracle(Oracle),
-    /// Time gathers and scatters on one device, and check what they wrote
+    /// Time gathers, scatters and collectives on one device, and check what they wrote
     Bench(Bench),
     /// Say how a gather, and a scatter of its slices, is launched on one device
     Explain(explain::Options),
@@ -44,7 +44,7 @@ struct Test {
     /// Only the compile checks, which need no device, and those on the devices named
     #[arg(long)]
     offline: bool,
-    /// Data sets that each random test tries
+    /// Data sets that each configuration of a random test tries
     #[arg(long, value_name = "N", default_value_t = random::DEFAULT_DATA_SETS)]
     cases: u32,
     /// Name the tests without running them

@@ -71,14 +71,11 @@ fn bit<W: Int>(#[comptime] place: u32) -> W {
     W::new(1i64) << W::new(comptime!(i64::from(place)))
 }
 
-/// The bits that a key has.
+/// The bits that a key has, whatever the word has.
 #[cube]
 fn all<W: Int>(#[comptime] bits: u32) -> W {
-    if comptime!(bits < 32) {
-        W::new(comptime!((1i64 << bits) - 1))
-    } else {
-        !W::new(0i64)
-    }
+    let highest = bit::<W>(comptime!(bits - 1));
+    highest | (highest - W::new(1i64))
 }
 
 /// The key as an unsigned integer.

@@ -74,6 +74,15 @@ impl Digit {
     pub fn of<W: Int>(&self, key: W) -> u32 {
         u32::cast_from(key >> W::cast_from(self.shift)) & self.mask
     }
+
+    /// The same by a number below 2^31 that the compiler does not know to be below it: it cannot keep the digits of all keys
+    /// in registers from their first use to the next, but computes them anew.
+    pub fn again(&self, number: u32) -> Digit {
+        Digit {
+            shift: self.shift | number >> 31u32,
+            mask: self.mask,
+        }
+    }
 }
 
 /// Where a unit's keys are in the tile: each plane has a run of them, which its lanes take in turn.
@@ -165,8 +174,8 @@ fn same_digit(plane: &Group, digit: u32, #[comptime] word: u32, #[comptime] tile
     } else {
         let mut same = plane.lane_mask().word(word);
         #[unroll]
-        for bit in 0..DIGIT_BITS {
-            let has = (digit >> bit) & 1u32 == 1u32;
+        for bit in 0..comptime!(DIGIT_BITS) {
+            let has = digit & comptime!(1u32 << bit) != 0u32;
             let votes = plane.ballot(has).word(word);
             same &= select(has, votes, !votes);
         }
@@ -174,7 +183,7 @@ fn same_digit(plane: &Group, digit: u32, #[comptime] word: u32, #[comptime] tile
     }
 }
 
-/// Gives each key its rank among the keys of its plane that have its digit, and counts those of each digit.
+/// Gives each key its rank among the keys of its plane that have its digit, and counts those of each.
 #[cube]
 pub(crate) fn rank<W: Int>(
     ranks: &mut Array<u32>,
@@ -191,9 +200,12 @@ pub(crate) fn rank<W: Int>(
         bin += seat.step;
     }
     plane.sync();
+    let mut chain = 0u32;
     #[unroll(comptime!(tile.unroll))]
     for item in 0..comptime!(tile.items as usize) {
-        let value = digit.of::<W>(keys[item]);
+        // Never set, but nobody can know that: it holds the votes on a key back until the one before it is counted. All of
+        // them at once would take all registers.
+        let value = digit.of::<W>(keys[item]) | chain >> 31u32;
         let (before, count) = peers(&plane, value, tile);
         let at = (seat.counters + value) as usize;
         let seen = counters[at];
@@ -203,6 +215,7 @@ pub(crate) fn rank<W: Int>(
         }
         plane.sync();
         ranks[item] = seen + before;
+        chain = seen;
     }
 }
 
@@ -276,6 +289,7 @@ pub(crate) fn exchange<W: Int>(
     seat: Seat,
     #[comptime] tile: Tile,
 ) {
+    let digit = digit.again(counters[seat.counters as usize]);
     #[unroll(comptime!(tile.unroll))]
     for item in 0..comptime!(tile.items as usize) {
         let value = digit.of::<W>(keys[item]);

@@ -2,8 +2,9 @@
 
 mod gather;
 mod keys;
-mod model;
+pub(super) mod model;
 mod refusals;
+pub mod scan;
 mod scatter;
 mod sort;
 
@@ -15,6 +16,7 @@ pub fn cases() -> Vec<Case> {
         gather::cases(),
         scatter::cases(),
         refusals::cases(),
+        scan::cases(),
         sort::cases(),
     ]
     .concat()

@@ -6,6 +6,7 @@ use girih_testkit::case::Case;
 pub mod burn;
 pub mod groups;
 pub mod kernels;
+pub mod large;
 pub mod layouts;
 pub mod litmus;
 pub mod memory;
@@ -15,7 +16,9 @@ pub mod offline;
 pub mod offline_layouts;
 #[cfg(feature = "offline")]
 pub mod offline_sort;
+pub mod properties;
 pub mod smoke;
+pub mod tiles;
 pub mod vectors;
 pub mod views;
 
@@ -30,12 +33,15 @@ pub fn device_cases() -> Vec<Case> {
         views::lists::cases(),
         views::partitions::cases(),
         views::stores::cases(),
+        properties::cases(),
         layouts::cases(),
         layouts::parts::cases(),
         layouts::refusals::cases(),
         groups::cases(),
         kernels::cases(),
+        large::cases(),
         memory::cases(),
+        tiles::cases(),
         litmus::cases(),
         #[cfg(feature = "burn")]
         burn::cases(),
@@ -52,9 +58,12 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
         views::instructions::cases(),
         offline_sort::cases(),
         groups::instructions::cases(),
+        groups::costs::cases(),
+        kernels::scan::compiled::cases(),
         memory::instructions::cases(),
         litmus::compiled::cases(),
         memory::block_instructions::cases(),
+        tiles::instructions::cases(),
     ]
     .concat()
 }

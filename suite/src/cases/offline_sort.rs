@@ -1,7 +1,6 @@
 //! The sort compiled for an NVIDIA GPU: keys stay in registers, and the instructions that its speed hangs on are there.
 
 use cubecl::ir::{ElemType, UIntKind};
-use cubecl::prelude::*;
 use girih_kernels::raw::sort::{
     Counting, Kind, Matching, Order, Orders, Payload, Tile, cube_kernel, histogram_kernel,
     sweep_kernel,
@@ -160,6 +159,16 @@ fn a_count_of_digits_reads_16_bytes_and_reduces_in_shared_memory(
 
 fn a_row_in_one_cube_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
     let tile = tile(384, 16, Matching::Votes);
+    let order = Order {
+        kind: Kind::Float { fraction: 23 },
+        bits: 32,
+        descending: false,
+    };
+    let orders = Orders {
+        reading: Some(order),
+        writing: Some(order),
+        keeps_keys: true,
+    };
     let kernel = cube_kernel::CubeKernel::new(
         settings(tile.units),
         hopper(),
@@ -174,12 +183,13 @@ fn a_row_in_one_cube_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result<()
         (),
         tile,
         Payload::Place,
-        PLAIN,
+        orders,
         [U32; 3],
     );
     let compiled = toolkit.compile(kernel)?;
     if let Ok(folder) = std::env::var("DUMP") {
         std::fs::write(format!("{folder}/cube.sass"), &compiled.sass).unwrap();
+        std::fs::write(format!("{folder}/cube.cu"), &compiled.source).unwrap();
         eprintln!("cube: {:?}", compiled.resources);
     }
     compiled.assert_no_local_memory();

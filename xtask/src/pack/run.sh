@@ -8,7 +8,7 @@ Usage: run.sh [--out DIR] [--no-bench] [--no-peers] [--sanitize] [--litmus N] [-
 
   --out DIR    where logs and summary.txt go (default: results, in the current folder)
   --no-bench   leave girih's benchmarks out
-  --no-peers   leave the peers (torch, Triton, cuTile) out
+  --no-peers   leave the peers (torch, Triton, cuTile, CUB) out
   --sanitize   also run tests under compute-sanitizer: memcheck and initcheck over views, memcheck over layouts and
                memory, racecheck over what uses shared memory
   --litmus N   also play each litmus test of memory orders N times at the scope of the device, N / 10 at the others
@@ -134,10 +134,27 @@ if [ "$peers" = yes ]; then
     else
         say "peers: left out, python3 has no torch"
     fi
+    nvcc=$(PATH=$PATH:$CUDA_PATH/bin command -v nvcc)
+    if [ -n "$nvcc" ]; then
+        step cub-build "$nvcc" -O3 -std=c++17 -arch=sm_90 -o "$out/cub" "$here/peers/cub.cu"
+        if [ -x "$out/cub" ]; then
+            step cub "$out/cub"
+        fi
+    else
+        say "cub: left out, there is no nvcc"
+    fi
 fi
-if [ -s "$out/bench.jsonl" ] && [ -s "$out/peers.log" ]; then
-    step compare python3 "$here/peers/compare.py" "$out/bench.jsonl" "$out/peers.log"
-    cat "$out/compare.log"
+if [ -s "$out/bench.jsonl" ]; then
+    set -- "$out/bench.jsonl"
+    for log in "$out/peers.log" "$out/cub.log"; do
+        if [ -s "$log" ]; then
+            set -- "$@" "$log"
+        fi
+    done
+    if [ $# -gt 1 ]; then
+        step compare python3 "$here/peers/compare.py" "$@"
+        cat "$out/compare.log"
+    fi
 fi
 
 if [ $((passed + failed)) -eq 0 ]; then

@@ -2,6 +2,7 @@
 
 use super::packet::{now, number};
 use super::{HasAxis, Tile, TileExpand, TileShape, join, splat};
+use cubecl::ir::ConstantValue;
 use cubecl::prelude::*;
 
 /// Tiles of a value, and of counts.
@@ -80,9 +81,19 @@ impl<E: Numeric, S: TileShape> Tile<'static, E, S> {
 
 impl<E: Scalar, S: TileShape> TileExpand<E, S> {
     pub(crate) fn full(scope: &Scope, value: NativeExpand<E>) -> Self {
-        let value = now(scope, value);
+        let value = match value.expand.as_const() {
+            Some(ConstantValue::Float(known)) if !known.is_finite() => from_bits(scope, known),
+            _ => now(scope, value),
+        };
         Self::new(1, move |scope, _, width| splat(scope, value, width))
     }
+}
+
+/// Goes through the bits, since WGSL has no literal for a value that is not finite.
+fn from_bits<E: Scalar>(scope: &Scope, value: f64) -> NativeExpand<E> {
+    let bits = (value as f32).to_bits();
+    let single = f32::__expand_reinterpret::<u32>(scope, bits.into());
+    E::__expand_cast_from(scope, single)
 }
 
 /// The packet that counts up from `first` by `step`.

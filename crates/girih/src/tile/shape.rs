@@ -46,7 +46,7 @@ macro_rules! shape {
 )]
 pub trait HasAxis<const AXIS: usize>: TileShape {
     /// The same shape with extent 1 there.
-    type Reduced: TileShape;
+    type Reduced: TileShape + SameRank<Self>;
 }
 
 /// The shapes have as many dimensions.

@@ -11,7 +11,6 @@ pub use index::{
 };
 
 use super::bounds::{Bounds, Policy};
-use super::options::Latency;
 use super::padding::{PadValue, Padding};
 use super::reporter::{Reporter, ReporterExpand};
 use super::span::{Memory, Span, SpanExpand, SpanMut, SpanMutExpand, SpanSource, SpanSourceMut};
@@ -83,8 +82,7 @@ macro_rules! options {
             /// The same view under [`Bounds::Report`]: masked, and the first offence kept by the reporter.
             ///
             /// The position of an element that takes part, and has an index out of range on any axis, is its row-major
-            /// position in the tile, added to the reporter's first. A reporter of [`Reporter::axes`] keeps one for each
-            /// axis.
+            /// position in the tile, added to the reporter's first.
             #[allow(unused_variables)]
             pub fn report(self, reporter: Reporter<'a>) -> Self {
                 cubecl::unexpanded!()
@@ -95,9 +93,12 @@ macro_rules! options {
             pub fn check_bounds(self, check: bool) -> Self {
                 cubecl::unexpanded!()
             }
-            /// The same view with a hint how long memory takes, a comptime value from 1 to 10: see [`Latency`].
-            #[allow(unused_variables)]
-            pub fn latency(self, latency: impl Into<Latency>) -> Self {
+            /// The same view with a hint how long memory takes, 1 to 10: a unit that stores many packets of a tile has so
+            /// many in flight at a time, on every target.
+            pub fn latency<const N: u32>(self) -> Self
+            where
+                crate::view::Latency<N>: crate::view::KnownLatency,
+            {
                 cubecl::unexpanded!()
             }
         }
@@ -125,8 +126,8 @@ macro_rules! options {
                 self
             }
             /// Expansion of `latency`.
-            pub fn __expand_latency_method(mut self, _scope: &Scope, latency: Latency) -> Self {
-                self.options.latency = Some(latency.get());
+            pub fn __expand_latency_method<const N: u32>(mut self, _scope: &Scope) -> Self {
+                self.options.latency = Some(N);
                 self
             }
         }

@@ -51,7 +51,7 @@ pub use gather_scatter::{
 };
 pub use index::{ChunkIndex, ChunkIndexExpand, GatherDim, IndexEntry, IndexPack, Listed};
 pub use list::{Indices, IndicesExpand, ListOf};
-pub use options::Latency;
+pub use options::{KnownLatency, Latency};
 pub use padding::{NaN, NegInf, NegZero, Pad, PadValue, Padding, PosInf, Zero};
 pub use partition::{Dims, TileIndex, TileIndexExpand, TileIndexPack, TileNumber};
 pub use reporter::{Offence, Reporter, ReporterExpand};

@@ -48,36 +48,23 @@ pub(super) struct Hints {
     pub tma: Option<bool>,
 }
 
-/// How long an access of a view is expected to take, from 1 to 10: the longer, the more of them are in flight at a time.
-///
-/// A unit that holds more packets of a tile than that has so many in flight at a time, on every target, where the units
-/// of the group share the tile evenly. A tile that is fetched where it is used follows the hint of the view that stores
-/// it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Latency(u32);
+/// A latency that a view can be told of: 1 to 10.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a latency that a view can be told of",
+    note = "a latency is `Latency<1>` to `Latency<10>`: `latency::<5>()`"
+)]
+pub trait KnownLatency {}
 
-impl Latency {
-    /// The hint, from 1 to 10.
-    pub fn get(self) -> u32 {
-        self.0
-    }
-}
+/// The latency `N`, as a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Latency<const N: u32>;
 
-macro_rules! latency_from {
-    ($($number:ty),*) => {$(
-        impl From<$number> for Latency {
-            /// # Panics
-            /// If the number is not one of 1 to 10.
-            fn from(latency: $number) -> Self {
-                match u32::try_from(latency) {
-                    Ok(hint @ 1..=10) => Self(hint),
-                    _ => panic!("girih: latency: {latency}; 1 to 10 are allowed"),
-                }
-            }
-        }
+macro_rules! latencies {
+    ($($latency:literal)*) => {$(
+        impl KnownLatency for Latency<$latency> {}
     )*};
 }
-latency_from!(i32, u32, usize);
+latencies!(1 2 3 4 5 6 7 8 9 10);
 
 /// Gives views the methods that all of them have.
 macro_rules! view_options {
@@ -100,10 +87,14 @@ macro_rules! view_options {
             pub fn report(self, reporter: crate::view::Reporter<$life>) -> Self {
                 cubecl::unexpanded!()
             }
-            /// The same view with a hint how long memory takes, a comptime value from 1 to 10: see
-            /// [`Latency`](crate::view::Latency).
-            #[allow(unused_variables)]
-            pub fn latency(self, latency: impl Into<crate::view::Latency>) -> Self {
+            /// The same view with a hint how long memory takes, 1 to 10: a unit that holds many packets of a tile has so
+            /// many in flight at a time, on every target.
+            ///
+            /// A tile that is fetched where it is used follows the hint of the view that stores it.
+            pub fn latency<const N: u32>(self) -> Self
+            where
+                crate::view::Latency<N>: crate::view::KnownLatency,
+            {
                 cubecl::unexpanded!()
             }
             /// The same view with leave, or none, to use bulk copies (NVIDIA's TMA), a comptime value.
@@ -134,12 +125,8 @@ macro_rules! view_options {
                 self
             }
             /// Expansion of `latency`.
-            pub fn __expand_latency_method(
-                mut self,
-                _scope: &Scope,
-                latency: crate::view::Latency,
-            ) -> Self {
-                self.options.hints.latency = Some(latency.get());
+            pub fn __expand_latency_method<const N: u32>(mut self, _scope: &Scope) -> Self {
+                self.options.hints.latency = Some(N);
                 self
             }
             /// Expansion of `allow_tma`.

@@ -99,11 +99,6 @@ impl<'a> Reporter<'a> {
 }
 
 impl ReporterExpand {
-    /// Whether offences are kept for each axis.
-    pub(super) fn tells_axes(&self) -> bool {
-        matches!(self.record, Record::Axes(_))
-    }
-
     /// Entry `coordinate` of the list along that axis is out of range.
     pub(super) fn offend_in_list(&self, scope: &Scope, axis: usize, coordinate: NativeExpand<u32>) {
         let position = self.first.__expand_add_method(scope, coordinate);

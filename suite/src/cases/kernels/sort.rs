@@ -306,7 +306,8 @@ fn places<I: Key>(rt: &Rt, keys: &[f32], descending: bool) -> Result<(), String>
         let got: Vec<u128> = read::<I>(rt, out)?.into_iter().map(Key::bits).collect();
         compare(&got, &want).map_err(|error| format!("indices by {options:?}: {error}"))?;
         let sorted_keys: Vec<f32> = order.iter().map(|&place| keys[place]).collect();
-        same(&read::<f32>(rt, sorted)?, &sorted_keys)?;
+        same(&read::<f32>(rt, sorted)?, &sorted_keys)
+            .map_err(|error| format!("{} keys by {options:?}: {error}", keys.len()))?;
     }
     Ok(())
 }

@@ -32,13 +32,11 @@ const ELEMENTS: [(ElemType, usize); 4] = [
 fn tiles<E: Numeric, N: Size, R: Size, C: Size>(
     x: &Tensor<Vector<E, N>>,
     out: &mut Tensor<Vector<E, N>>,
-    #[comptime] latency: u32,
     #[define(E)] _element: ElemType,
 ) {
     let cube = this_cube();
     let tile = TileView::<E, (R, C)>::of(x).load_masked(&cube, Zero, (CUBE_POS, 0));
-    let mut view = TileViewMut::<E, (R, C)>::of(out).latency(latency);
-    view.store_masked(&cube, tile, (CUBE_POS, 0));
+    TileViewMut::<E, (R, C)>::of(out).store_masked(&cube, tile, (CUBE_POS, 0));
 }
 
 #[cube(launch_unchecked, address_type = "dynamic")]
@@ -91,7 +89,6 @@ fn tiles_of_every_element_move_16_bytes(toolkit: &Toolkit) -> Result<(), Error> 
             width,
             16,
             32 * width,
-            4,
             element,
         );
         moves_16_bytes(&toolkit.compile(kernel)?);
@@ -157,38 +154,36 @@ fn scatters_of_every_element_move_16_bytes(toolkit: &Toolkit) -> Result<(), Erro
     Ok(())
 }
 
-fn latency_is_the_number_of_loads_in_flight(toolkit: &Toolkit) -> Result<(), Error> {
-    let (element, width) = ELEMENTS[0];
-    for latency in [2, 5, 8] {
-        // 32 packets a unit, of which a round has so many.
-        let kernel = tiles::Tiles::new(
-            settings(256),
-            hopper(),
-            target(),
-            tensor(),
-            tensor(),
-            width,
-            256,
-            32 * width,
-            latency,
-            element,
-        );
-        let compiled = toolkit.compile(kernel)?;
-        let instructions = compiled
-            .sass
-            .lines()
-            .filter(|line| line.contains("G.E.128"));
-        let loads = instructions
-            .take_while(|line| line.contains("LDG.E.128"))
-            .count();
-        assert!(
-            loads >= latency as usize,
-            "{loads} loads before the first store\n{}",
-            compiled.sass
-        );
-        compiled.assert_no_local_memory();
-    }
-    Ok(())
+macro_rules! latencies {
+    ($($module:ident $kernel:ident $latency:literal;)*) => {
+        $(
+            #[cube(launch_unchecked)]
+            fn $module<N: Size>(x: &Tensor<Vector<f32, N>>, out: &mut Tensor<Vector<f32, N>>) {
+                let cube = this_cube();
+                let tile = TileView::<f32, shape![256, 128]>::of(x).load_masked(&cube, Zero, (CUBE_POS, 0));
+                let mut view = TileViewMut::<f32, shape![256, 128]>::of(out).latency::<$latency>();
+                view.store_masked(&cube, tile, (CUBE_POS, 0));
+            }
+        )*
+
+        fn latency_is_the_number_of_loads_in_flight(toolkit: &Toolkit) -> Result<(), Error> {
+            $({
+                // 32 packets a unit, of which a round has so many.
+                let kernel = $module::$kernel::new(settings(256), hopper(), target(), tensor(), tensor(), 4);
+                let compiled = toolkit.compile(kernel)?;
+                let accesses = compiled.sass.lines().filter(|line| line.contains("G.E.128"));
+                let loads = accesses.take_while(|line| line.contains("LDG.E.128")).count();
+                assert!(loads >= $latency, "{loads} loads before the first store\n{}", compiled.sass);
+                compiled.assert_no_local_memory();
+            })*
+            Ok(())
+        }
+    };
+}
+latencies! {
+    two_in_flight TwoInFlight 2;
+    five_in_flight FiveInFlight 5;
+    eight_in_flight EightInFlight 8;
 }
 
 fn rules_along_runs_stay_out_of_local_memory(toolkit: &Toolkit) -> Result<(), Error> {

@@ -566,10 +566,10 @@ macro_rules! latencies {
             #[cube(launch_unchecked)]
             fn $kernel(x: &Tensor<u32>, out: &mut Tensor<u32>) {
                 let cube = this_cube();
-                let view = TileView::<u32, shape![32, 64]>::of(x).latency($latency).allow_tma(false);
+                let view = TileView::<u32, shape![32, 64]>::of(x).latency::<$latency>().allow_tma(false);
                 let tile = view.load_masked(&cube, Zero, (0, 0));
                 let view = TileViewMut::<u32, shape![32, 64]>::of(out);
-                let mut view = view.latency($latency).allow_tma(true);
+                let mut view = view.latency::<$latency>().allow_tma(true);
                 view.store_masked(&cube, tile, (0, 0));
             }
         )*

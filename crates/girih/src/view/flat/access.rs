@@ -18,7 +18,7 @@ use std::rc::Rc;
 pub(super) struct Options<S: TileShape> {
     pub policy: Policy,
     pub mask: Option<MaskExpand<S>>,
-    /// Packets that a unit is asked to have in flight.
+    /// Packets that a unit keeps in flight.
     pub latency: Option<u32>,
 }
 
@@ -122,21 +122,15 @@ impl<E: Scalar, S: TileShape> FlatAccess<E, S> {
                 Bounds::Assume => None,
                 _ => all(scope, entries.iter().map(|entry| Some(entry.valid))),
             };
-            if let (Some(reporter), Some(valid)) = (reporter, valid) {
-                let report = |axis: usize, valid: NativeExpand<bool>| {
-                    let bad = Some(valid.__expand_not_method(scope));
-                    let bad = all(scope, [takes_part, bad]).expect("an offence is asked for");
-                    let position = self.row_major(scope, &at);
-                    branch::if_expand(scope, bad, |scope| {
-                        reporter.offend_in_list(scope, axis, position);
-                    });
-                };
-                match reporter.tells_axes() {
-                    false => report(0, valid),
-                    true => entries
-                        .iter()
-                        .enumerate()
-                        .for_each(|(axis, entry)| report(axis, entry.valid)),
+            if let Some(reporter) = reporter {
+                for (axis, entry) in entries.iter().enumerate() {
+                    let bad = Some(entry.valid.__expand_not_method(scope));
+                    if let Some(bad) = all(scope, [takes_part, bad]) {
+                        let position = self.row_major(scope, &at);
+                        branch::if_expand(scope, bad, |scope| {
+                            reporter.offend_in_list(scope, axis, position);
+                        });
+                    }
                 }
             }
             Target {
@@ -201,7 +195,9 @@ impl<E: Scalar, S: TileShape> FlatAccess<E, S> {
         if self.dims.contains(&0) {
             return;
         }
-        let spread = self.spread(group, tile.width());
+        let spread = self
+            .spread(group, tile.width())
+            .in_flight(self.options.latency);
         spread.walk(
             scope,
             group,
@@ -232,11 +228,10 @@ impl<E: Scalar, S: TileShape> FlatAccess<E, S> {
         let mut rows = vec![width as u64; self.dims.len()];
         rows[self.dims.len() - 1] = 1;
         let packets = Spread::new(&self.dims, units, width);
-        let spread = match packets.is_whole_vectors(&rows, 0) {
+        match packets.is_whole_vectors(&rows, 0) {
             true => packets,
             false => Spread::new(&self.dims, units, 1),
-        };
-        spread.in_flight(self.options.latency)
+        }
     }
 
     /// Each element goes to a place of its own, and two units may not write lanes of one vector.

@@ -12,7 +12,6 @@ use crate::tile::{Tile, TileExpand, TileShape};
 use crate::view::atomic::strength;
 use crate::view::atomic_span::{AtomicSource, AtomicSpanExpand};
 use crate::view::bounds::{Bounds, Policy};
-use crate::view::options::Latency;
 use crate::view::padding::{PadValue, Padding};
 use crate::view::reporter::{Reporter, ReporterExpand};
 use core::marker::PhantomData;

@@ -1,0 +1,179 @@
+//! Tiles compiled for an NVIDIA GPU: nothing goes to local memory, and what planes can do they do.
+
+use girih_testkit::{
+    Error, cases,
+    offline::{Compiled, Toolkit, hopper, settings, target, tensor},
+};
+use half::f16;
+
+use super::model::By;
+use super::{elements, positions, reductions, scans, softmax, speed};
+
+cases! {
+    in Toolkit;
+    element_wise_kernels_stay_in_registers,
+    vectors_stay_vectors,
+    reductions_stay_in_registers,
+    scans_stay_in_registers,
+    sums_pass_from_lane_to_lane,
+    large_tiles_are_loops,
+    the_softmax_of_the_book,
+}
+
+/// Who holds tiles of a cube of 256 units here.
+const PARTIES: [(By, u32); 3] = [(By::Cube, 256), (By::Plane, 32), (By::Lanes(4), 4)];
+
+const SHAPES: [[usize; 3]; 4] = [[1, 1, 1], [3, 5, 7], [4, 8, 32], [1, 100, 5]];
+
+fn element_wise_kernels_stay_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    macro_rules! compile {
+        ($element:ty, $by:expr, $size:expr, $shape:expr) => {{
+            let [a, b, c] = $shape;
+            let kernel = elements::arithmetic::Arithmetic::<$element>::new(
+                settings(256),
+                hopper(),
+                target(),
+                tensor(),
+                tensor(),
+                tensor(),
+                a,
+                b,
+                c,
+                $by,
+                $size,
+                256 / $size,
+            );
+            toolkit.compile(kernel)?.assert_no_local_memory();
+        }};
+    }
+    for shape in SHAPES {
+        for (by, size) in PARTIES {
+            compile!(f32, by, size, shape);
+        }
+        compile!(f32, By::Unit, 1, [1, 4, 4]);
+        compile!(f16, By::Cube, 256, shape);
+        compile!(u8, By::Cube, 256, shape);
+        compile!(i64, By::Cube, 256, shape);
+    }
+    Ok(())
+}
+
+fn vectors_stay_vectors(toolkit: &Toolkit) -> Result<(), Error> {
+    let kernel = elements::on_vectors::OnVectors::new(
+        settings(32),
+        hopper(),
+        target(),
+        tensor(),
+        tensor(),
+        tensor(),
+        4,
+    );
+    let compiled = toolkit.compile(kernel)?;
+    compiled.assert_sass("LDG.E.128");
+    compiled.assert_sass("STG.E.128");
+    compiled.assert_no_local_memory();
+    Ok(())
+}
+
+/// A kernel of tiles of these extents, held by such groups.
+macro_rules! compile {
+    ($toolkit:ident, $module:ident::$kernel:ident::$name:ident of $element:ty, $($tensor:ident)*, $by:expr, $size:expr, $shape:expr) => {{
+        let [a, b, c] = $shape;
+        let kernel = $module::$kernel::$name::<$element>::new(
+            settings(256),
+            hopper(),
+            target(),
+            $($tensor(),)*
+            a,
+            b,
+            c,
+            $by,
+            $size,
+            256 / $size,
+        );
+        $toolkit.compile(kernel)?.assert_no_local_memory();
+    }};
+}
+
+fn reductions_stay_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    macro_rules! all {
+        ($element:ty, $by:expr, $size:expr, $shape:expr) => {
+            compile!(toolkit, reductions::reduce_0::Reduce0 of $element, tensor tensor tensor, $by, $size, $shape);
+            compile!(toolkit, reductions::reduce_1::Reduce1 of $element, tensor tensor tensor, $by, $size, $shape);
+            compile!(toolkit, reductions::reduce_2::Reduce2 of $element, tensor tensor tensor, $by, $size, $shape);
+            compile!(toolkit, positions::positions_0::Positions0 of $element, tensor tensor, $by, $size, $shape);
+            compile!(toolkit, positions::positions_1::Positions1 of $element, tensor tensor, $by, $size, $shape);
+            compile!(toolkit, positions::positions_2::Positions2 of $element, tensor tensor, $by, $size, $shape);
+        };
+    }
+    for shape in SHAPES {
+        for (by, size) in PARTIES {
+            all!(f32, by, size, shape);
+        }
+    }
+    all!(f16, By::Cube, 256, [3, 5, 7]);
+    all!(u8, By::Cube, 256, [3, 5, 7]);
+    all!(i64, By::Cube, 256, [3, 5, 7]);
+    Ok(())
+}
+
+fn scans_stay_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    for (by, size) in PARTIES {
+        compile!(toolkit, scans::scan_0::Scan0 of f32, tensor tensor tensor, by, size, [1, 5, 7]);
+        compile!(toolkit, scans::scan_1::Scan1 of f32, tensor tensor tensor, by, size, [1, 5, 7]);
+        compile!(toolkit, scans::scan_2::Scan2 of f32, tensor tensor tensor, by, size, [1, 5, 7]);
+    }
+    Ok(())
+}
+
+/// The row sums of a tile of 8 x 256 and more, by a cube of 256 units.
+fn normalised(toolkit: &Toolkit, rows: usize, columns: usize) -> Result<Compiled, Error> {
+    let kernel = speed::normalised::Normalised::new(
+        settings(256),
+        hopper(),
+        target(),
+        tensor(),
+        tensor(),
+        rows,
+        columns,
+    );
+    toolkit.compile(kernel)
+}
+
+fn sums_pass_from_lane_to_lane(toolkit: &Toolkit) -> Result<(), Error> {
+    let compiled = normalised(toolkit, 8, 256)?;
+    compiled.assert_sass("SHFL");
+    compiled.assert_sass("BAR.SYNC");
+    compiled.assert_no_local_memory();
+    Ok(())
+}
+
+fn large_tiles_are_loops(toolkit: &Toolkit) -> Result<(), Error> {
+    let small = normalised(toolkit, 16, 16)?;
+    let large = normalised(toolkit, 128, 128)?;
+    large.assert_no_local_memory();
+    // The PTX of a loop is as long however many rounds it has.
+    let lines = |compiled: &Compiled| compiled.ptx.lines().count();
+    assert!(
+        lines(&large) < 3 * lines(&small) + 500,
+        "{} lines of PTX, {} for the small tile",
+        lines(&large),
+        lines(&small)
+    );
+    Ok(())
+}
+
+fn the_softmax_of_the_book(toolkit: &Toolkit) -> Result<(), Error> {
+    let kernel = softmax::softmax::Softmax::new(
+        settings(256),
+        hopper(),
+        target(),
+        tensor(),
+        tensor(),
+        tensor(),
+    );
+    let compiled = toolkit.compile(kernel)?;
+    compiled.assert_no_local_memory();
+    compiled.assert_registers_at_most(64);
+    Ok(())
+}
