@@ -40,6 +40,7 @@
 #![deny(missing_docs)]
 
 mod check;
+mod explain;
 mod fold;
 mod gather;
 mod plan;
@@ -60,6 +61,7 @@ pub mod raw {
     pub use crate::sort::raw as sort;
 }
 
+pub use explain::{Plan, explain_gather, explain_scatter};
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
 pub use scan::{

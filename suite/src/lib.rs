@@ -10,6 +10,7 @@ extern crate llvm_absent as _;
 pub mod bench;
 pub mod cases;
 pub mod cli;
+pub mod explain;
 pub mod litmus;
 pub mod oracle;
 pub mod random;

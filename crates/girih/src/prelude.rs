@@ -14,6 +14,6 @@ pub use crate::shape;
 pub use crate::tile::{Tile, TileShape};
 pub use crate::view::{
     AtomicFlatView, AtomicGatherScatterView, Bounds, FlatView, FlatViewMut, GatherScatterView,
-    GatherScatterViewMut, NaN, NegInf, NegZero, Pad, Padding, PosInf, TileView, TileViewMut, Zero,
-    chunk,
+    GatherScatterViewMut, NaN, NegInf, NegZero, Pad, Padding, PosInf, TileView, TileViewMut,
+    Winner, Zero, chunk,
 };

@@ -6,6 +6,9 @@ use girih::{prelude::*, view::Reporter};
 use girih_testkit::{Buffer, Error, Rt, cases, check::assert_same, needs};
 
 pub mod bounds;
+pub mod compile_time;
+#[cfg(feature = "offline")]
+pub mod instructions;
 pub mod lists;
 mod model;
 pub mod partitions;

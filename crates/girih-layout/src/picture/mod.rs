@@ -168,6 +168,33 @@ impl Picture {
         }
     }
 
+    /// A table of labels in rows of `columns`, each in one of eight colours or none; cells past
+    /// [`MAX_CELLS`](Picture::MAX_CELLS) are left out.
+    ///
+    /// ```
+    /// use girih_layout::Picture;
+    ///
+    /// let cells = [("a", Some(0)), ("b", None)].map(|(label, colour)| (label.into(), colour));
+    /// assert!(Picture::of_cells("two", 2, cells).to_string().contains("| a | b |"));
+    /// ```
+    pub fn of_cells(
+        title: impl Into<String>,
+        columns: usize,
+        cells: impl IntoIterator<Item = (String, Option<u64>)>,
+    ) -> Self {
+        let cell = |(label, colour): (String, Option<u64>)| Cell {
+            label,
+            note: String::new(),
+            fill: colour.map_or(Fill::Nothing, |colour| Fill::Thread(colour, 0)),
+        };
+        let cells = cells.into_iter().take(Self::MAX_CELLS as usize);
+        Self {
+            title: title.into(),
+            columns,
+            cells: cells.map(cell).collect(),
+        }
+    }
+
     fn rows(&self) -> impl Iterator<Item = &[Cell]> {
         self.cells.chunks(self.columns.max(1))
     }

@@ -85,6 +85,8 @@ impl<S: TileShape> EachTileExpand<S> {
     pub(super) fn new<E: Scalar>(scope: &Scope, region: &Region<E>, partition: &Partition) -> Self {
         let dimensions = partition.order.iter().zip(&partition.step);
         let counts = dimensions.map(|(&axis, &step)| {
+            // A tile of no elements steps nowhere.
+            let step = step.max(1);
             let extent = region.extent(axis);
             // Rounded up without a sum that may overflow.
             let whole = extent.__expand_div_method(scope, step.into());

@@ -3,7 +3,7 @@
 //! | view | a tile covers |
 //! |---|---|
 //! | [`TileView`] | one tile of a regular partition |
-//! | [`GatherScatterView`] | chunks at the indices that a tile lists, along one dimension |
+//! | [`GatherScatterView`] | chunks at the indices that a tile lists, along one dimension or several |
 //! | [`FlatView`] | single elements, each at indices of its own |
 //!
 //! Every call names the group of units that holds the tile. A store spreads the tile over it; a load only says who will

@@ -38,8 +38,9 @@ pub(super) fn distance<I: Int>(number: I, #[comptime] long: bool) -> usize {
 #[cube]
 pub(super) fn widened(number: i32) -> i64 {
     let below = number < 0;
-    let last = i64::cast_from(u32::cast_from(select(below, !number, number)));
-    select(below, -1i64 - last, last)
+    let near = select::<i32>(below, !number, number);
+    let last = i64::cast_from(u32::cast_from(near));
+    select::<i64>(below, !last, last)
 }
 
 /// As a signed number, cut to the largest that a report tells from larger ones.

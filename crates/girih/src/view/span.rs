@@ -116,7 +116,11 @@ impl<T: CubePrimitive> Memory<T::Scalar> for SliceMemory<T> {
     fn width(&self, scope: &Scope) -> usize {
         T::__expand_vector_size(scope)
     }
-    fn extent(&self, scope: &Scope, _axis: usize) -> NativeExpand<usize> {
+    fn extent(&self, scope: &Scope, axis: usize) -> NativeExpand<usize> {
+        assert!(
+            axis == 0,
+            "girih: a view of axis {axis} of a slice, which has one axis; a tensor is needed"
+        );
         let vectors = self.slice.__expand_len_method(scope);
         vectors.__expand_mul_method(scope, self.width(scope).into())
     }

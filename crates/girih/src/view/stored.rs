@@ -100,8 +100,8 @@ impl<T: Scalar, E: Scalar, S: TileShape> Stored<E, S> for Wider<T, S> {
     }
     fn converted(&self) -> TileExpand<E, S> {
         let tile = self.0.clone();
-        TileExpand::new(tile.width(), move |scope, at, width| {
-            widened(scope, tile.packet(scope, &Place::anywhere(at), width))
+        TileExpand::of(tile.grain(), move |scope, place, width| {
+            widened(scope, tile.packet(scope, place, width))
         })
     }
 }

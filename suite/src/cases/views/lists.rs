@@ -16,6 +16,7 @@ cases! {
     stores_at_pairs,
     lists_of_every_memory,
     five_axes_are_gathered_along_each,
+    refuses_a_slice_of_several_axes,
 }
 
 const ONE_CUBE: CubeCount = CubeCount::Static(1, 1, 1);
@@ -418,4 +419,32 @@ five_axes! {
     load_5_2 store_5_2 2 |list| (1, 1, list, 1, 1);
     load_5_3 store_5_3 3 |list| (1, 1, 1, list, 1);
     load_5_4 store_5_4 4 |list| (1, 1, 1, 1, list);
+}
+
+#[cube(launch_unchecked)]
+fn slice_of_two_axes(x: &[u32], list: &[u32], out: &mut [u32]) {
+    let cube = this_cube();
+    let tile =
+        GatherScatterView::<u32, shape![4], 0>::of(x).load_masked(&cube, Zero, ((list, list),));
+    TileViewMut::<u32, shape![4]>::of(out).store(&cube, tile, 0);
+}
+
+fn refuses_a_slice_of_several_axes(rt: &Rt) {
+    let (x, list, out) = (rt.put(&[0u32; 4]), rt.put(&[0u32; 4]), rt.put(&[0u32; 4]));
+    // SAFETY: the kernel is refused.
+    unsafe {
+        slice_of_two_axes::launch_unchecked(
+            &rt.client,
+            ONE_CUBE,
+            rt.cube_dim(),
+            x.arg(),
+            list.arg(),
+            out.arg(),
+        );
+    }
+    super::assert_refused(
+        rt,
+        &out,
+        "girih: a view of axis 1 of a slice, which has one axis",
+    );
 }

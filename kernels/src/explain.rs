@@ -1,0 +1,256 @@
+//! What a launcher would do, without doing it.
+
+use crate::plan::{Tiling, Walk};
+use crate::{ScatterMode, check};
+use core::fmt;
+use cubecl::client::Client;
+use cubecl::ir::ElemType;
+use cubecl::std::tensor::TensorHandle;
+use girih::Result;
+use girih::device::Device;
+
+/// Bytes that memory moves at least at a time, on the GPUs there are.
+const SECTOR: u64 = 32;
+
+/// How a gather or scatter is launched. Its `Display` is a table.
+///
+/// ```
+/// use cubecl::{client::Client, prelude::*, std::tensor::TensorHandle};
+/// use girih_kernels::{Result, explain_gather};
+///
+/// fn rows(client: &Client) -> Result<()> {
+///     let tensor = |shape: Vec<usize>, elem| {
+///         let bytes = shape.iter().product::<usize>() * 4;
+///         TensorHandle::new_contiguous(shape, client.empty(bytes), elem)
+///     };
+///     let table = tensor(vec![1000, 64], f32::elem_type_native());
+///     let index = tensor(vec![500], i32::elem_type_native());
+///     let plan = explain_gather(client, &table, &index, 0)?;
+///     assert_eq!(plan.bytes_ideal, 2 * 500 * 64 * 4 + 500 * 4);
+///     println!("{plan}");
+///     Ok(())
+/// }
+/// # #[cfg(feature = "cpu")]
+/// # rows(&cubecl::Device::Cpu(Default::default()).client()).unwrap();
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The launcher.
+    pub call: &'static str,
+    /// The element.
+    pub element: ElemType,
+    /// Elements of one access.
+    pub width: usize,
+    /// Extents of a cube's tile: along the outer axis, the indexed one, and the last one.
+    pub tile: [usize; 3],
+    /// Cubes, one to a tile.
+    pub cubes: u64,
+    /// Units of each.
+    pub units: u32,
+    /// Accesses that a unit has of each tensor. Access `v` of a tile is unit `v % units`'s, so that neighbouring units
+    /// touch neighbouring addresses.
+    pub packets: usize,
+    /// 32-bit registers of a unit that hold data in flight; what addresses need comes on top.
+    pub registers: usize,
+    /// Axes that the kernel walks: 3, or 5 where the strides do not fold further.
+    pub axes: usize,
+    /// Whether the strides need so many axes that a contiguous copy is made first; the rest then is of the copy.
+    pub copies: bool,
+    /// Bytes that memory moves, in sectors of 32 bytes, if caches keep the indices of a tile but nothing between tiles.
+    pub bytes_moved: u64,
+    /// Bytes that must be moved: each index once, each slice in and out.
+    pub bytes_ideal: u64,
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [slabs, rows, columns] = self.tile;
+        writeln!(f, "{} of {}", self.call, self.element)?;
+        let size = self.element.size();
+        let bytes = self.width * size;
+        writeln!(
+            f,
+            "  vector width   {} ({bytes} bytes an access)",
+            self.width
+        )?;
+        writeln!(f, "  tile           {slabs} x {rows} x {columns}")?;
+        writeln!(
+            f,
+            "  distribution   access v of a tile: unit v % {}",
+            self.units
+        )?;
+        writeln!(f, "  units          {} cubes of {}", self.cubes, self.units)?;
+        writeln!(f, "  accesses       {} a unit", self.packets)?;
+        writeln!(f, "  registers      {} a unit for data", self.registers)?;
+        writeln!(f, "  axes           {}", self.axes)?;
+        writeln!(
+            f,
+            "  copied first   {}",
+            if self.copies { "yes" } else { "no" }
+        )?;
+        let ratio = self.bytes_moved as f64 / self.bytes_ideal.max(1) as f64;
+        let (moved, ideal) = (self.bytes_moved, self.bytes_ideal);
+        write!(
+            f,
+            "  bytes          {moved} of {ideal} at least ({ratio:.2} times)"
+        )
+    }
+}
+
+/// What [`gather`](crate::gather) would launch.
+///
+/// # Errors
+///
+/// As [`gather`](crate::gather).
+pub fn explain_gather(
+    client: &Client,
+    input: &TensorHandle,
+    index: &TensorHandle,
+    axis: usize,
+) -> Result<Plan> {
+    const CALL: &str = "gather";
+    let device = Device::of(client);
+    check::axis(CALL, "input", input, axis)?;
+    check::index(CALL, &device, index)?;
+    check::element(CALL, &device, input.dtype)?;
+    check::within(CALL, "input", input)?;
+    let (mut shape, _) = check::dims(input);
+    shape[axis] = index.shape()[0];
+    let output = like(input, shape);
+    Ok(plan(CALL, &device, [input, &output], index, axis, None))
+}
+
+/// What [`scatter_into`](crate::scatter_into) would launch.
+///
+/// # Errors
+///
+/// As [`scatter_into`](crate::scatter_into), but that [`Error::Device`](crate::Error::Device) of a missing atomic addition
+/// comes only where no width of it is there.
+pub fn explain_scatter(
+    client: &Client,
+    target: &TensorHandle,
+    index: &TensorHandle,
+    updates: &TensorHandle,
+    axis: usize,
+    mode: ScatterMode,
+) -> Result<Plan> {
+    const CALL: &str = "scatter";
+    let device = Device::of(client);
+    check::axis(CALL, "target", target, axis)?;
+    check::index(CALL, &device, index)?;
+    check::element(CALL, &device, target.dtype)?;
+    check::within(CALL, "target", target)?;
+    check::distinct(CALL, "target", target)?;
+    let (mut shape, _) = check::dims(target);
+    shape[axis] = index.shape()[0];
+    check::same_type(CALL, "updates", updates.dtype, target.dtype)?;
+    check::shape(CALL, "updates", updates, &shape)?;
+    check::within(CALL, "updates", updates)?;
+    let widths = match mode {
+        ScatterMode::Set => None,
+        ScatterMode::Add => {
+            crate::supports_scatter(client, target.dtype, index.dtype, mode, row(&shape, axis))?;
+            let adds = |width: &usize| device.adds_atomically(target.dtype, *width);
+            Some([8, 4, 2, 1].into_iter().filter(adds).collect())
+        }
+    };
+    Ok(plan(CALL, &device, [target, updates], index, axis, widths))
+}
+
+/// Elements of one slice that lie side by side, if the tensor is contiguous.
+fn row(shape: &[usize], axis: usize) -> usize {
+    shape[axis + 1..].iter().product()
+}
+
+/// A contiguous tensor of that shape, of which only the extents are looked at.
+fn like(tensor: &TensorHandle, shape: Vec<usize>) -> TensorHandle {
+    TensorHandle::new_contiguous(shape, tensor.handle.clone(), tensor.dtype)
+}
+
+/// The plan for two tensors that agree in every extent but that of `axis`, of which the second has one slice an index;
+/// atomics have one of `widths`.
+fn plan(
+    call: &'static str,
+    device: &Device,
+    tensors: [&TensorHandle; 2],
+    index: &TensorHandle,
+    axis: usize,
+    atomics: Option<Vec<usize>>,
+) -> Plan {
+    let (element, size) = (tensors[0].dtype, tensors[0].dtype.size());
+    let (walk, copies) = match Walk::new(tensors[0], tensors[1], axis) {
+        Some(walk) => (walk, false),
+        None => {
+            let packed = tensors.map(|tensor| like(tensor, check::dims(tensor).0));
+            let walk = Walk::new(&packed[0], &packed[1], axis);
+            (walk.expect("contiguous tensors fold to three axes"), true)
+        }
+    };
+    let widths = atomics.unwrap_or_else(|| device.vector_widths(size));
+    // Where nothing is gathered there is no tile; its extents may as well be those of one element.
+    let extents = walk.extents.map(|extent| extent.max(1));
+    let width = walk.width(&widths, tensors.map(|tensor| &tensor.handle), size);
+    let tiling = Tiling::new(device, extents, width);
+    let packets = tiling.tile.iter().product::<usize>() / width;
+    let packets = packets.div_ceil(tiling.units as usize);
+    let elements: u64 = walk.extents.iter().map(|&extent| extent as u64).product();
+    let cubes: u64 = match elements {
+        0 => 0,
+        _ => tiling.tiles.iter().map(|&tiles| tiles as u64).product(),
+    };
+    let in_flight = packets.min(4);
+    let indices = (index.shape()[0] * index.dtype.size()) as u64;
+    // Each tile reads the indices of its rows.
+    let index_tiles = cubes / (tiling.tiles[2] as u64).max(1);
+    let slices = [0, 1].map(|tensor| moved(walk.extents, walk.strides[tensor], size));
+    Plan {
+        call,
+        element,
+        width,
+        tile: tiling.tile,
+        cubes,
+        units: tiling.units,
+        packets,
+        registers: (in_flight * width * size).div_ceil(4),
+        axes: if walk.is_short() { 3 } else { 5 },
+        copies,
+        bytes_moved: slices.iter().sum::<u64>() + indices * index_tiles,
+        bytes_ideal: 2 * elements * size as u64 + indices,
+    }
+}
+
+/// Bytes that memory moves for every slice of a tensor, in sectors: rows side by side if they are neighbours, else each
+/// with what it shares its first and last sector with.
+fn moved(extents: [usize; 5], strides: [usize; 5], size: usize) -> u64 {
+    let rows: u64 = extents[..4].iter().map(|&extent| extent as u64).product();
+    let (row, size) = (extents[4] as u64, size as u64);
+    let sectors = |bytes: u64| bytes.div_ceil(SECTOR) * SECTOR;
+    if strides[4] != 1 && row > 1 {
+        let step = (strides[4] as u64 * size).min(SECTOR);
+        return rows * sectors(row * step);
+    }
+    let apart = strides[..4].iter().zip(extents);
+    let aligned = apart
+        .filter(|(_, extent)| *extent > 1)
+        .all(|(&stride, _)| (stride as u64 * size).is_multiple_of(SECTOR));
+    match aligned || rows == 1 {
+        true => rows * sectors(row * size),
+        // A row that starts anywhere touches part of one sector more, on average.
+        false => rows * (sectors(row * size) + SECTOR - size.min(SECTOR)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::moved;
+
+    #[test]
+    fn rows_move_in_sectors() {
+        // 64 floats, aligned; 3 floats, which take part of a sector more each; floats that are 2 apart.
+        assert_eq!(moved([1, 1, 10, 1, 64], [0, 0, 64, 0, 1], 4), 10 * 256);
+        assert_eq!(moved([1, 1, 10, 1, 3], [0, 0, 3, 0, 1], 4), 10 * (32 + 28));
+        assert_eq!(moved([1, 1, 10, 1, 64], [0, 0, 128, 0, 2], 4), 10 * 512);
+        assert_eq!(moved([1, 1, 1, 1, 9], [0, 0, 0, 0, 100], 4), 9 * 32);
+        assert_eq!(moved([1, 1, 0, 1, 64], [0, 0, 64, 0, 1], 4), 0);
+    }
+}
