@@ -62,6 +62,9 @@ pub struct SortOptions {
     pub bits: Option<Range<u32>>,
     /// The kernels to use; those that suit device and size, if none are named.
     pub path: Option<SortPath>,
+    /// The tile of the kernels, for measurements.
+    #[doc(hidden)]
+    pub tile: Option<raw::Tile>,
 }
 
 /// Sorts along an axis.

@@ -78,7 +78,7 @@ impl Plan {
         let count = word(if narrow { 4 } else { 8 });
         let plan = Self {
             path,
-            tile: tile(device, path, wide, job),
+            tile: options.tile.unwrap_or(tile(device, path, wide, job)),
             order,
             begin,
             end,
@@ -213,7 +213,10 @@ fn tile(device: &Device, path: SortPath, wide: ElemType, job: &Job) -> Tile {
         plane,
         words: hardware.plane_size_max.clamp(1, 128).div_ceil(32),
         unroll,
-        matching: Matching::Votes,
+        matching: match device.target() {
+            Target::Cuda => Matching::Ptx,
+            _ => Matching::Votes,
+        },
     }
 }
 

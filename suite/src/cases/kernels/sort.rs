@@ -196,7 +196,7 @@ fn ranges_of_bits(rt: &Rt) -> Result<(), String> {
             let options = SortOptions {
                 descending,
                 bits: Some(bits.clone()),
-                path: None,
+                ..SortOptions::default()
             };
             for len in [100, 6_000] {
                 sorted::<u32>(rt, &values(Values::Any, len), &options)?;
