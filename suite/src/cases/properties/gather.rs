@@ -323,11 +323,13 @@ macro_rules! gathers {
                         setup.types(),
                     );
                 },
+                // SAFETY: as for loads.
                 (Action::Store, $dim, &[$($extent),*]) => unsafe {
                     $store::launch_unchecked(
                         client, one, cube, $($extent,)* memory, index, starts, record, tile, rule, *run, setup.types(),
                     );
                 },
+                // SAFETY: as for loads.
                 (Action::Add, $dim, &[$($extent),*]) => unsafe {
                     $add::launch_unchecked(
                         client, one, cube, $($extent,)* memory, index, starts, record, tile, rule, *run, setup.types(),

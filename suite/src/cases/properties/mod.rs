@@ -181,7 +181,7 @@ fn flats(rt: &Rt, action: Action, count: usize) -> Vec<Flat> {
         // The tile's extents, or 1 along one dimension in turn.
         let broadcast = |turn: usize| {
             let mut own = setup.shape.clone();
-            if turn % 3 > 0 {
+            if !turn.is_multiple_of(3) {
                 own[turn % rank] = 1;
             }
             own

@@ -202,6 +202,7 @@ macro_rules! partitions {
                         client, one, cube, width, $($extent,)* memory, numbers, tile, order, step, rule, padding, element,
                     );
                 },
+                // SAFETY: as for loads.
                 (_, &[$($extent),*]) => unsafe {
                     $store::launch_unchecked(
                         client, one, cube, width, $($extent,)* memory, numbers, tile, order, step, rule, element,
