@@ -5,6 +5,9 @@
 //! | [`gather`], [`gather_into`] | `out[.., n, ..] = input[.., index[n], ..]` |
 //! | [`scatter_into`] | `target[.., index[n], ..] =` or `+= updates[.., n, ..]` |
 //! | [`scan`](fn@scan), [`scan_into`], [`scan_with`] | `out[.., n, ..] =` all of `input[.., 0..=n, ..]` combined |
+//! | [`select`], [`select_by`], [`partition`] | the elements that a mask or a predicate keeps |
+//! | [`nonzero`] | the coordinates of elements that are not 0 |
+//! | [`unique_consecutive`], [`run_length`] | runs of equal elements |
 //!
 //! Tensors are [`TensorHandle`](cubecl::std::tensor::TensorHandle)s with any strides. Every call is checked before
 //! anything is launched; what an index out of range does is its [`Bounds`].
@@ -39,6 +42,7 @@
 #![deny(missing_docs)]
 
 mod check;
+mod compact;
 mod fold;
 mod gather;
 mod plan;
@@ -50,6 +54,10 @@ mod scatter;
 pub mod raw {
     pub use crate::gather::{gather_kernel, gather_strided_kernel};
     pub use crate::plan::Cut;
+    /// Of compactions.
+    pub mod compact {
+        pub use crate::compact::raw::*;
+    }
     /// Of scans.
     pub mod scan {
         pub use crate::scan::raw::*;
@@ -57,6 +65,10 @@ pub mod raw {
     pub use crate::scatter::{add_kernel, add_strided_kernel, set_kernel, set_strided_kernel};
 }
 
+pub use compact::{
+    CompactOptions, Compacted, NonZero, Partition, Predicate, Unique, nonzero, partition,
+    run_length, select, select_by, unique_consecutive,
+};
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
 pub use scan::{

@@ -1,5 +1,6 @@
 //! The launchers: every argument's kinds against a host model, refusals, and what a device keeps after them.
 
+mod compact;
 mod gather;
 mod model;
 mod refusals;
@@ -11,6 +12,7 @@ use girih_testkit::case::Case;
 /// Every case of the launchers.
 pub fn cases() -> Vec<Case> {
     [
+        compact::cases(),
         gather::cases(),
         scatter::cases(),
         scan::cases(),
