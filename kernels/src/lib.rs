@@ -6,6 +6,9 @@
 //! | [`scatter_into`] | `target[.., index[n], ..] =` or `+= updates[.., n, ..]` |
 //! | [`sort`], [`sort_pairs`], [`argsort`], [`sort_with_indices`] | keys along an axis in order, and what goes with them |
 //! | [`scan`](fn@scan), [`scan_into`], [`scan_with`] | `out[.., n, ..] =` all of `input[.., 0..=n, ..]` combined |
+//! | [`select`], [`select_by`], [`partition`] | the elements that a mask or a predicate keeps |
+//! | [`nonzero`] | the coordinates of elements that are not 0 |
+//! | [`unique_consecutive`], [`run_length`] | runs of equal elements |
 //!
 //! Tensors are [`TensorHandle`](cubecl::std::tensor::TensorHandle)s with any strides. Every call is checked before
 //! anything is launched; what an index out of range does is its [`Bounds`].
@@ -40,6 +43,7 @@
 #![deny(missing_docs)]
 
 mod check;
+mod compact;
 mod explain;
 mod fold;
 mod gather;
@@ -53,6 +57,10 @@ mod sort;
 pub mod raw {
     pub use crate::gather::{gather_kernel, gather_strided_kernel};
     pub use crate::plan::Cut;
+    /// Of compactions.
+    pub mod compact {
+        pub use crate::compact::raw::*;
+    }
     /// Of scans.
     pub mod scan {
         pub use crate::scan::raw::*;
@@ -61,6 +69,10 @@ pub mod raw {
     pub use crate::sort::raw as sort;
 }
 
+pub use compact::{
+    CompactOptions, Compacted, NonZero, Partition, Predicate, Unique, nonzero, partition,
+    run_length, select, select_by, unique_consecutive,
+};
 pub use explain::{Plan, explain_gather, explain_scatter};
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};

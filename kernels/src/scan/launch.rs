@@ -117,7 +117,7 @@ fn tile_plan(device: &Device, rows: &Rows, path: Option<ScanPath>) -> Option<Til
 }
 
 /// As many cubes, in rows where the device does not launch so many in one.
-fn cubes(device: &Device, count: usize) -> CubeCount {
+pub(crate) fn cubes(device: &Device, count: usize) -> CubeCount {
     let (max_x, max_y, _) = device.client().properties().hardware.max_cube_count;
     let rows = count.div_ceil(max_x as usize);
     let (y, z) = (rows.min(max_y as usize), rows.div_ceil(max_y as usize));
@@ -165,6 +165,39 @@ fn buffer(handle: &Handle, len: usize) -> BufferArg {
     unsafe { BufferArg::from_raw_parts(handle.clone(), len) }
 }
 
+/// As many words that are 0.
+pub(crate) fn clear(device: &Device, words: usize) -> Handle {
+    let client = device.client();
+    let handle = client.empty(words * 8);
+    let most = client.properties().hardware.max_units_per_cube;
+    let units = 1u32 << most.clamp(1, 256).ilog2();
+    // SAFETY: a unit writes one word, if there is one for it.
+    unsafe {
+        clear_kernel::launch_unchecked(
+            client,
+            cubes(device, words.div_ceil(units as usize)),
+            CubeDim::new_1d(units),
+            AddressType::from_len(words),
+            buffer(&handle, words),
+        );
+    }
+    handle
+}
+
+/// Scans a list into another, both contiguous, always in the same way.
+pub(crate) fn scan_list<O: ScanOperator>(
+    device: &Device,
+    input: &TensorHandle,
+    output: &TensorHandle,
+) {
+    let rows = Rows::new(input, output, 0, &ScanOptions::inclusive());
+    let (rows, plan) = shaped(device, rows, Some(ScanPath::ReduceThenScan));
+    match plan {
+        Some(plan) => by_tiles::<O>(device, &rows, plan),
+        None => by_runs::<O>(device, &rows),
+    }
+}
+
 /// In one pass over tiles; gives the states that they have published.
 pub(crate) fn look_back<O: ScanOperator, R: Orders>(
     device: &Device,
@@ -175,19 +208,12 @@ pub(crate) fn look_back<O: ScanOperator, R: Orders>(
     let tiles = rows.length.div_ceil(plan.tile());
     let all = rows.rows * tiles;
     let words = states(all, rows.sum.size());
-    let published = client.empty(words * 8);
+    let published = clear(device, words);
     let units = plan.units() as u32;
     let args = Args::new(rows);
-    // SAFETY: a unit writes one word if there is one. A cube takes one of `all` tiles, if there is one left; what lies past the
+    // SAFETY: a cube takes one of `all` tiles, if there is one left; what lies past the
     // end of a row is masked, in buffers that were checked to hold the rows; each tile has states of its own.
     unsafe {
-        clear_kernel::launch_unchecked(
-            client,
-            cubes(device, words.div_ceil(units as usize)),
-            CubeDim::new_1d(units),
-            args.address,
-            buffer(&published, words),
-        );
         look_back_kernel::launch_unchecked::<O, R>(
             client,
             cubes(device, all),
@@ -390,7 +416,7 @@ pub fn look_back_states<R: Orders>(
     input: &TensorHandle,
     output: &TensorHandle,
 ) -> Result<TensorHandle> {
-    super::path::require_look_back(device, super::sum_type(input.dtype))?;
+    super::path::require_look_back(device, CALL, super::sum_type(input.dtype))?;
     let options = ScanOptions::inclusive();
     let rows = Rows::new(input, output, 0, &options);
     let (rows, plan) = shaped(device, rows, Some(ScanPath::LookBack));

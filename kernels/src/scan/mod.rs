@@ -24,7 +24,13 @@ pub(crate) mod raw {
     pub use super::tile::TilePlan;
 }
 
+pub(crate) use launch::{clear, cubes, scan_list};
+pub(crate) use look_back::{prefix_of, states, take_tile};
 pub use operator::ScanOperator;
+pub(crate) use operator::Sum;
+pub(crate) use path::{lanes, require_look_back};
+pub(crate) use place::{Cuts, Row};
+pub(crate) use tile::{TilePlan, load, position};
 
 use crate::check;
 use cubecl::client::Client;
@@ -32,7 +38,7 @@ use cubecl::ir::{ElemType, FloatKind};
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
 use girih::{Error, Result};
-use operator::{Max, Min, Product, Sum};
+use operator::{Max, Min, Product};
 use path::Exactness;
 
 /// What a scan combines by.
