@@ -1,7 +1,8 @@
 """Sets girih's measurements beside its peers', workload by workload, as a table in Markdown.
 
-Reads files of JSON lines, girih's (`girih-suite bench --json`) and the peers' (`python3 peers`), in any order; other
-lines, such as a log's, are passed over. A ratio above 1 says that girih is that many times as fast.
+Reads files of JSON lines, girih's (`girih-suite bench --json`) and the peers' (`python3 peers`, and `cub` made of `cub.cu`), in
+any order; other lines, such as a log's, are passed over. A ratio above 1 says that girih is that many times as fast. Where both
+sides give a checksum of what they computed, one that differs is said on standard error, and the exit status is then 1.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import sys
 from collections.abc import Iterable, Iterator
 
 GIRIH = "girih"
-PEERS = ("triton", "torch", "cutile")
+PEERS = ("triton", "torch", "cutile", "cub")
 TIMES = ("median_us", "window_us")
+WORKLOAD = ("op", "dtype", "rows", "columns", "data", "group", "units", "cube", "cubes", "rounds")
 
 Line = dict[str, object]
 Key = tuple[object, ...]
@@ -31,8 +33,14 @@ def main() -> int:
         except OSError as error:
             print(f"{path}: {error.strerror}", file=sys.stderr)
             return 1
-    print("\n".join(table(lines)))
-    return 0
+    collectives = [line for line in lines if is_collective(line)]
+    others = [line for line in lines if not is_collective(line)]
+    tables = [make(of) for make, of in ((table, others), (table_of_collectives, collectives)) if of]
+    print("\n\n".join("\n".join(lines) for lines in tables))
+    wrong = list(unlike(lines))
+    for sentence in wrong:
+        print(sentence, file=sys.stderr)
+    return 1 if wrong else 0
 
 
 def measurements(text: Iterable[str]) -> Iterator[Line]:
@@ -50,7 +58,41 @@ def measurements(text: Iterable[str]) -> Iterator[Line]:
 
 def workload(line: Line) -> Key:
     """What two measurements share that may be set beside each other."""
-    return tuple(line.get(field) for field in ("op", "dtype", "rows", "columns", "data"))
+    return tuple(line.get(field) for field in WORKLOAD)
+
+
+def is_collective(line: Line) -> bool:
+    return "rounds" in line
+
+
+def unlike(lines: list[Line]) -> Iterator[str]:
+    """A sentence for each peer's line whose results are others than girih's of the same workload."""
+    ours = {workload(line): line for line in lines if line["peer"] == GIRIH and "checksum" in line}
+    for line in lines:
+        our = ours.get(workload(line))
+        if our and "checksum" in line and line["checksum"] != our["checksum"]:
+            given, right = line["checksum"], our["checksum"]
+            yield f"{our['name']}: {line['peer']} ({line.get('way')}) has checksum {given}, not {right}"
+
+
+def table_of_collectives(lines: list[Line]) -> Iterator[str]:
+    """Each of girih's collectives beside every way that CUB has of it, the best way first."""
+    yield "Each cell: how long all cubes take for one round, in nanoseconds, by the window of launches.\n"
+    yield row(["collective", "girih ns", "cub ns, best way", "cub / girih", "cub's other ways"])
+    yield row(["---", "---:", "---:", "---:", "---"])
+    for line in lines:
+        if line["peer"] != GIRIH:
+            continue
+        ours = float(line["ns_per_round"])
+        theirs = [
+            (float(their["ns_per_round"]), str(their["way"]))
+            for their in lines
+            if their["peer"] != GIRIH and workload(their) == workload(line)
+        ]
+        cells = [str(line["name"]), f"{ours:.1f}"]
+        ways = [f"{time:.1f} {way}" for time, way in sorted(theirs)]
+        ratio = f"{min(theirs)[0] / ours:.2f}" if theirs else "-"
+        yield row([*cells, ways[0] if ways else "-", ratio, "; ".join(ways[1:]) or "-"])
 
 
 def table(lines: list[Line]) -> Iterator[str]:

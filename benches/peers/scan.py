@@ -24,9 +24,9 @@ def of_length(report: Report, length: int) -> None:
         torch.randint(0, 2**31 - 1, (length,), device=DEVICE, dtype=torch.int32)
         for _ in range(SETS)
     ]
+    sums(report, floats)
     positive = [values > 0 for values in floats]
     ops = {
-        "cumsum f32": (8, lambda i: floats[i].cumsum(0)),
         "sort i32": (4, lambda i: keys[i].sort()),
         "nonzero, half true": (6, lambda i: positive[i].nonzero()),
         "masked_select f32, half true": (6, lambda i: floats[i].masked_select(positive[i])),
@@ -37,3 +37,12 @@ def of_length(report: Report, length: int) -> None:
     for op, (count, launch) in ops.items():
         time = measure(rotated(SETS, launch), count)
         report.add("torch", op, time, items=length, length=length)
+
+
+def sums(report: Report, values: list[torch.Tensor]) -> None:
+    """Inclusive sums, into memory that is there: girih's workload `scan`."""
+    length = len(values[0])
+    out = [torch.empty_like(each) for each in values]
+    time = measure(rotated(SETS, lambda i: torch.cumsum(values[i], 0, out=out[i])))
+    case = {"dtype": "f32", "rows": length, "columns": 1, "data": "in order"}
+    report.add("torch", "scan", time, moved=2 * 4 * length, way="cumsum", **case)

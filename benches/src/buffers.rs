@@ -50,7 +50,7 @@ impl Buffers {
 pub(crate) const fn initial(op: Op) -> f32 {
     match op {
         Op::ScatterAdd => 0.0,
-        Op::Copy | Op::Gather | Op::ScatterSet => POISON,
+        Op::Copy | Op::Gather | Op::ScatterSet | Op::Scan => POISON,
     }
 }
 

@@ -1,11 +1,12 @@
-//! Benchmarks of girih: gather and scatter beside the device's own copy.
+//! Benchmarks of girih: gather and scatter beside the device's own copy, and the [`collectives`] of groups.
 //!
-//! [`run`] times every [`Workload`] of [`Options`] on one device, checks what was written, and prints a table as it
+//! [`run`] times every [`Workload`] of [`Options`] and every collective on one device, checks what was written, and prints a table as it
 //! goes. A [`Measurement`] is one line of JSON; the peers (`benches/peers`) write lines with the same fields, so that
 //! both sides of one workload can be set beside each other. `benches/results/README.md` says what the fields mean.
 #![deny(missing_docs)]
 
 mod buffers;
+pub mod collectives;
 mod data;
 mod error;
 mod measurement;
@@ -30,13 +31,16 @@ use cubecl::client::Client;
 pub struct Run {
     /// What was measured, and whose output was right.
     pub measured: Vec<Measurement>,
+    /// The collectives that were measured, and were right.
+    pub collectives: Vec<collectives::Measurement>,
     /// What the device cannot do: the workload's name, and what is lacking.
     pub left_out: Vec<(String, girih::Error)>,
     /// What went wrong: the workload's name, and how. It has no number.
     pub failed: Vec<(String, Error)>,
 }
 
-/// Times the workloads of `options` one after another, and prints a table of them on standard output.
+/// Times the workloads of `options` one after another, and prints a table of them on standard output, and under it what
+/// reports cost.
 ///
 /// A workload that fails does not keep the others from being measured.
 pub fn run(client: &Client, options: &Options) -> Run {
@@ -60,5 +64,36 @@ pub fn run(client: &Client, options: &Options) -> Run {
             }
         }
     }
+    for line in Measurement::costs_of_reports(&run.measured) {
+        println!("{line}");
+    }
+    run_collectives(client, options, &mut run);
     run
+}
+
+/// The same of the collectives.
+fn run_collectives(client: &Client, options: &Options, run: &mut Run) {
+    use collectives::{Measurement, Plan};
+    if options.collectives().is_empty() {
+        return;
+    }
+    println!("{}", Measurement::header());
+    for Plan { workload, schedule } in options.collectives() {
+        let name = workload.name();
+        if let Err(lacking) = workload.supported(client) {
+            println!("{name:<54} left out: {lacking}");
+            run.left_out.push((name, lacking));
+            continue;
+        }
+        match Measurement::take(client, workload, *schedule) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.collectives.push(measurement);
+            }
+            Err(error) => {
+                println!("{name:<54} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
 }

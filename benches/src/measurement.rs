@@ -6,6 +6,7 @@ use crate::timing::{Schedule, Time, measure};
 use crate::workload::{Data, Dtype, Op, Workload, bounds_name};
 use cubecl::client::Client;
 use cubecl::future::block_on;
+use girih::Bounds;
 use girih::device::Device;
 use serde::Serialize;
 
@@ -71,7 +72,7 @@ impl Measurement {
             rows: workload.rows,
             columns: workload.columns,
             data: workload.data,
-            index: if workload.op == Op::Copy {
+            index: if matches!(workload.op, Op::Copy | Op::Scan) {
                 "none"
             } else {
                 "i32"
@@ -89,7 +90,7 @@ impl Measurement {
     /// The head of a table of [`row`](Self::row)s.
     pub fn header(client: &Client) -> String {
         format!(
-            "{}\n{:<42} {:>9} {:>11} {:>11} {:>9} {:>9} {:>10}",
+            "{}\n{:<42} {:>9} {:>11} {:>11} {:>9} {:>9} {:>10} {:>9}",
             Device::of(client).name(),
             "workload",
             "MB",
@@ -97,22 +98,55 @@ impl Measurement {
             "window us",
             "GB/s",
             "GB/s win",
-            "enqueue us"
+            "enqueue us",
+            "first ms"
         )
     }
 
     /// A line of the table.
     pub fn row(&self) -> String {
         format!(
-            "{:<42} {:>9.1} {:>11.2} {:>11.2} {:>9.1} {:>9.1} {:>10.2}",
+            "{:<42} {:>9.1} {:>11.2} {:>11.2} {:>9.1} {:>9.1} {:>10.2} {:>9.1}",
             self.name,
             self.bytes as f64 / 1e6,
             self.time.median_us,
             self.time.window_us,
             self.median_gb_per_s,
             self.window_gb_per_s,
-            self.time.enqueue_us
+            self.time.enqueue_us,
+            self.time.first_us / 1e3
         )
+    }
+
+    /// How much longer a launch takes than one of another measurement, in percent: by the median, and by the window.
+    pub fn percent_over(&self, other: &Self) -> [f64; 2] {
+        let over = |own: f64, other: f64| (own / other - 1.0) * 100.0;
+        [
+            over(self.time.median_us, other.time.median_us),
+            over(self.time.window_us, other.time.window_us),
+        ]
+    }
+
+    /// The measurement of the same workload under a mask, where this one is under a report.
+    fn masked<'a>(&self, measured: &'a [Self]) -> Option<&'a Self> {
+        let reports = self.bounds == bounds_name(Bounds::Report);
+        let same = |other: &&Self| {
+            let workload = |of: &Self| (of.op, of.dtype, of.rows, of.columns, of.data);
+            other.bounds == bounds_name(Bounds::Mask) && workload(other) == workload(self)
+        };
+        measured.iter().find(|other| reports && same(other))
+    }
+
+    /// A line for each workload that was measured under a report and under a mask: what the report costs.
+    pub fn costs_of_reports(measured: &[Self]) -> Vec<String> {
+        let cost = |report: &Self| {
+            let [median, window] = report.percent_over(report.masked(measured)?);
+            Some(format!(
+                "{} over mask: {median:+.1} % by the median, {window:+.1} % by the window",
+                report.name
+            ))
+        };
+        measured.iter().filter_map(cost).collect()
     }
 }
 
@@ -145,12 +179,40 @@ mod tests {
             for (field, value) in expected {
                 assert_eq!(line[field], value, "{field}");
             }
-            for time in ["median_us", "window_us", "host_window_us", "enqueue_us"] {
+            for time in [
+                "first_us",
+                "median_us",
+                "window_us",
+                "host_window_us",
+                "enqueue_us",
+            ] {
                 assert!(
                     line[time].as_f64().is_some_and(|us| us > 0.0),
                     "{time}: {line}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn a_report_is_set_beside_the_mask_of_the_same_workload() {
+        let schedule = Schedule {
+            warmup: 1,
+            launches: 1,
+            windows: 1,
+        };
+        let mask = Workload::gather(Dtype::F32, 64, 16);
+        for rt in Rt::present() {
+            let workloads = [mask, mask.under(Bounds::Report), mask.under(Bounds::Wrap)];
+            let mut measured = workloads
+                .map(|workload| Measurement::take(&rt.client, &workload, schedule).unwrap());
+            measured[0].time.window_us = 100.0;
+            measured[1].time.window_us = 103.0;
+            let lines = Measurement::costs_of_reports(&measured);
+            assert_eq!(lines.len(), 1, "{lines:?}");
+            assert!(lines[0].starts_with("gather f32 64x16 report over mask: "));
+            assert!(lines[0].ends_with("+3.0 % by the window"), "{lines:?}");
+            assert!(Measurement::costs_of_reports(&measured[1..]).is_empty());
         }
     }
 }

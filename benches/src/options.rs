@@ -1,5 +1,6 @@
 //! What a run measures.
 
+use crate::collectives;
 use crate::timing::Schedule;
 use crate::workload::{Data, Dtype, Op, Workload};
 use cubecl::client::Client;
@@ -22,6 +23,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     plans: Vec<Plan>,
+    collectives: Vec<collectives::Plan>,
 }
 
 /// How much a device can be asked for.
@@ -31,6 +33,8 @@ struct Scale {
     widest_row: usize,
     schedule: Schedule,
     launches_of_few_rows: usize,
+    /// Elements of lists that are scanned.
+    lengths: &'static [usize],
 }
 
 /// Fills the memory of a data centre's GPU past its caches.
@@ -44,6 +48,7 @@ const LARGE: Scale = Scale {
         windows: 3,
     },
     launches_of_few_rows: 1000,
+    lengths: &[1 << 20, 1 << 24, 1 << 28],
 };
 
 /// Done within a minute on the host's cores, a software driver of Vulkan included.
@@ -57,14 +62,19 @@ const SMALL: Scale = Scale {
         windows: 3,
     },
     launches_of_few_rows: 20,
+    lengths: &[1 << 20],
 };
 
 impl Options {
     /// The workloads that suit a device: large ones on CUDA, small ones elsewhere.
     pub fn of(client: &Client) -> Self {
-        match Device::of(client).target() {
+        let options = match Device::of(client).target() {
             Target::Cuda => Self::scaled(&LARGE),
             _ => Self::scaled(&SMALL),
+        };
+        Self {
+            collectives: collectives::plans(client),
+            ..options
         }
     }
 
@@ -74,13 +84,15 @@ impl Options {
         let mut workloads = vec![Workload::copy(scale.copied_rows, COLUMNS)];
         for dtype in [Dtype::F32, Dtype::Bf16] {
             let widths = (6..=12).map(|log| 1 << log);
-            workloads.extend(
-                widths
-                    .filter(|width| *width <= scale.widest_row)
-                    .map(|width| Workload::gather(dtype, rows, width / dtype.size())),
-            );
+            for width in widths.filter(|width| *width <= scale.widest_row) {
+                let of_width = Workload::gather(dtype, rows, width / dtype.size());
+                workloads.push(of_width);
+                if of_width == gather {
+                    // Side by side, so that what the report costs is not what the device has heated up in between.
+                    workloads.push(gather.under(Bounds::Report));
+                }
+            }
         }
-        workloads.push(gather.under(Bounds::Report));
         for data in [Data::Uniform, Data::Among(1024), Data::Among(16)] {
             workloads.push(Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data));
         }
@@ -90,6 +102,7 @@ impl Options {
             COLUMNS,
             Data::Uniform,
         ));
+        workloads.extend(scale.lengths.iter().map(|&length| Workload::scan(length)));
         let schedule = scale.schedule;
         let large = workloads
             .into_iter()
@@ -113,22 +126,27 @@ impl Options {
         });
         Self {
             plans: large.chain(small).collect(),
+            collectives: vec![],
         }
     }
 
     /// Only those whose name contains one of the filters; all, where there are none.
     pub fn only(mut self, filters: &[String]) -> Self {
-        let wanted = |plan: &Plan| {
-            let name = plan.workload.name();
-            filters.is_empty() || filters.iter().any(|filter| name.contains(filter))
-        };
-        self.plans.retain(wanted);
+        let wanted =
+            |name: String| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
+        self.plans.retain(|plan| wanted(plan.workload.name()));
+        self.collectives.retain(|plan| wanted(plan.workload.name()));
         self
     }
 
     /// What will be measured, in this order.
     pub fn plans(&self) -> &[Plan] {
         &self.plans
+    }
+
+    /// Which collectives will be measured, after those.
+    pub fn collectives(&self) -> &[collectives::Plan] {
+        &self.collectives
     }
 }
 

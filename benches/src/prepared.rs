@@ -9,7 +9,9 @@ use cubecl::future::block_on;
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
-use girih_kernels::{ScatterMode, gather_into, scatter_into};
+use girih_kernels::{
+    ScanOperation, ScanOptions, ScatterMode, gather_into, scan_into, scatter_into,
+};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Sets of buffers that launches take in turn, so that one launch does not find the last one's data in a cache.
@@ -56,6 +58,11 @@ impl Prepared {
         let checked = match op {
             Op::Copy => {
                 copy(&self.client, source, output);
+                None
+            }
+            Op::Scan => {
+                let options = ScanOptions::inclusive();
+                scan_into(&self.client, source, output, 0, ScanOperation::Sum, options)?;
                 None
             }
             Op::Gather => Some(gather_into(&self.client, source, index, output, 0, bounds)?),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// How often a workload is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// Launches before the first that counts.
+    /// Launches before the first that counts, at least 1: the first is timed by itself.
     pub warmup: usize,
     /// Launches that are timed one by one, and launches of a window; at least 1.
     pub launches: usize,
@@ -32,6 +32,9 @@ pub enum Clock {
 /// Times of one launch, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Time {
+    /// The first launch, by the host's clock to the end of the wait for the device: the compilation of the kernel too, unless
+    /// an earlier workload had the same.
+    pub first_us: f64,
     /// Median of launches timed one by one.
     pub median_us: f64,
     /// Mean of a window's launches, enqueued back to back; the median of several windows.
@@ -50,22 +53,35 @@ pub struct Time {
 ///
 /// [`Error::Profile`] where the device gives no times, and whatever a launch gives.
 pub fn measure(prepared: &Prepared, schedule: Schedule) -> Result<Time> {
+    measure_launches(&prepared.client, |turn| prepared.launch(turn), schedule)
+}
+
+/// Times what `launch` enqueues, which is told how often it was called.
+pub(crate) fn measure_launches(
+    client: &Client,
+    launch: impl Fn(usize) -> Result<()> + Sync,
+    schedule: Schedule,
+) -> Result<Time> {
     let Schedule {
         warmup,
         launches,
         windows,
     } = schedule;
-    let client = &prepared.client;
-    (0..warmup).try_for_each(|turn| prepared.launch(turn))?;
-    prepared.sync()?;
+    let wait = || Ok::<_, Error>(block_on(client.sync())?);
+    let start = Instant::now();
+    launch(0)?;
+    wait()?;
+    let first_us = microseconds(start.elapsed());
+    (1..warmup).try_for_each(&launch)?;
+    wait()?;
 
     let mut clock = Clock::Host;
     let singles = collect(launches, |turn| {
-        let (time, by) = profile(client, || prepared.launch(turn))?;
+        let (time, by) = profile(client, || launch(turn))?;
         clock = by;
         Ok(time)
     })?;
-    let all = || (0..launches).try_for_each(|turn| prepared.launch(turn));
+    let all = || (0..launches).try_for_each(&launch);
     let of_window = |time: f64| time / launches as f64;
     let by_events = collect(windows, |_| Ok(of_window(profile(client, all)?.0)))?;
     let mut enqueued = vec![];
@@ -73,10 +89,11 @@ pub fn measure(prepared: &Prepared, schedule: Schedule) -> Result<Time> {
         let start = Instant::now();
         all()?;
         enqueued.push(of_window(microseconds(start.elapsed())));
-        prepared.sync()?;
+        wait()?;
         Ok(of_window(microseconds(start.elapsed())))
     })?;
     Ok(Time {
+        first_us,
         median_us: median(singles),
         window_us: median(by_events),
         host_window_us: median(by_host),

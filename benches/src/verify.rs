@@ -1,5 +1,7 @@
 //! Whether the device wrote what it should have.
 
+use std::collections::HashMap;
+
 use crate::buffers::{Buffers, initial};
 use crate::data::value;
 use crate::error::{Error, Result};
@@ -18,12 +20,16 @@ impl Prepared {
     /// [`Error::Wrong`] for the first element that differs, [`Error::Server`] where a launch failed.
     pub fn verify(&self) -> Result<()> {
         for (buffers, launches) in self.sets() {
-            let expected = Expected {
+            let mut expected = Expected {
                 workload: &self.workload,
                 buffers,
                 launches,
+                sums: HashMap::new(),
             };
-            let rows = sample(&self.workload);
+            let mut rows = sample(&self.workload);
+            // In their order, so that sums are taken once.
+            rows.sort_unstable();
+            expected.sum_up(&rows);
             for (row, found) in rows.iter().zip(self.read_rows(buffers, &rows)?) {
                 expected.compare(*row, &found)?;
             }
@@ -69,15 +75,41 @@ struct Expected<'a> {
     workload: &'a Workload,
     buffers: &'a Buffers,
     launches: usize,
+    /// Of a scan, what the rows to look at should hold.
+    sums: HashMap<usize, f64>,
 }
 
 impl Expected<'_> {
+    /// Takes the sums up to each of these rows of a scan, which are in ascending order.
+    fn sum_up(&mut self, rows: &[usize]) {
+        if self.workload.op != Op::Scan {
+            return;
+        }
+        let (mut next, mut sum) = (0, 0.0);
+        for &row in rows {
+            for position in next..=row {
+                sum += self.source(position);
+            }
+            next = row + 1;
+            self.sums.insert(row, sum);
+        }
+    }
+
+    /// The source's element at a position.
+    fn source(&self, position: usize) -> f64 {
+        let bits = self.workload.random_bits();
+        f64::from(value(position as u32, self.buffers.seed, bits))
+    }
+
     fn compare(&self, row: usize, found: &[f32]) -> Result<()> {
         let sources = self.sources(row);
         for column in 0..self.workload.columns {
             // A row too short has no element to compare.
             let found = found.get(column).copied().unwrap_or(f32::NAN);
-            let allowed = self.allowed(&sources, column);
+            let allowed = match self.sums.get(&row) {
+                Some(sum) if self.launches > 0 => vec![*sum as f32],
+                _ => self.allowed(&sources, column),
+            };
             if !allowed.contains(&found) {
                 return Err(Error::Wrong {
                     workload: self.workload.name(),
@@ -95,7 +127,7 @@ impl Expected<'_> {
     fn sources(&self, row: usize) -> Vec<usize> {
         let targets = &self.buffers.targets;
         match self.workload.op {
-            Op::Copy => vec![row],
+            Op::Copy | Op::Scan => vec![row],
             Op::Gather => vec![targets[row] as usize],
             Op::ScatterAdd | Op::ScatterSet => (0..targets.len())
                 .filter(|&at| targets[at] as usize == row)
@@ -122,7 +154,7 @@ impl Expected<'_> {
                 let sum: f64 = values.map(f64::from).sum();
                 vec![(f64::from(initial) + sum * self.launches as f64) as f32]
             }
-            Op::Copy | Op::Gather | Op::ScatterSet => values.collect(),
+            Op::Copy | Op::Gather | Op::ScatterSet | Op::Scan => values.collect(),
         }
     }
 }
@@ -134,7 +166,7 @@ mod tests {
     use crate::{Data, Dtype, data};
     use girih_testkit::Rt;
 
-    fn workloads() -> [Workload; 5] {
+    fn workloads() -> [Workload; 6] {
         let scatter = |op, data| Workload::scatter(op, 256, 32, data);
         [
             Workload::copy(256, 32),
@@ -142,6 +174,7 @@ mod tests {
             scatter(Op::ScatterAdd, Data::Uniform),
             scatter(Op::ScatterAdd, Data::Among(16)),
             scatter(Op::ScatterSet, Data::Uniform),
+            Workload::scan(10_000),
         ]
     }
 

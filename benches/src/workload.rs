@@ -5,7 +5,7 @@ use cubecl::client::Client;
 use cubecl::ir::{ElemType, FloatKind, IntKind};
 use girih::Bounds;
 use girih::device::Device;
-use girih_kernels::{ScatterMode, supports_gather, supports_scatter};
+use girih_kernels::{ScatterMode, supports_gather, supports_scan, supports_scatter};
 use half::bf16;
 use serde::{Serialize, Serializer};
 
@@ -26,6 +26,8 @@ pub enum Op {
     ScatterAdd,
     /// `out[index[n], :] = source[n, :]`.
     ScatterSet,
+    /// `out[n, :] = source[0, :] + .. + source[n, :]`.
+    Scan,
 }
 
 impl Op {
@@ -36,6 +38,7 @@ impl Op {
             Self::Gather => "gather",
             Self::ScatterAdd => "scatter_add",
             Self::ScatterSet => "scatter_set",
+            Self::Scan => "scan",
         }
     }
 
@@ -43,7 +46,7 @@ impl Op {
         match self {
             Self::ScatterAdd => Some(ScatterMode::Add),
             Self::ScatterSet => Some(ScatterMode::Set),
-            Self::Copy | Self::Gather => None,
+            Self::Copy | Self::Gather | Self::Scan => None,
         }
     }
 }
@@ -173,6 +176,11 @@ impl Workload {
         Self::scatter(Op::Copy, rows, columns, Data::InOrder)
     }
 
+    /// Inclusive sums of a list of f32.
+    pub const fn scan(length: usize) -> Self {
+        Self::scatter(Op::Scan, length, 1, Data::InOrder)
+    }
+
     /// The same under another policy of bounds.
     pub const fn under(self, bounds: Bounds) -> Self {
         Self { bounds, ..self }
@@ -202,7 +210,7 @@ impl Workload {
         let row = self.columns * self.dtype.size();
         self.rows
             * match self.op {
-                Op::Copy => 2 * row,
+                Op::Copy | Op::Scan => 2 * row,
                 Op::Gather | Op::ScatterSet => 2 * row + INDEX_BYTES,
                 Op::ScatterAdd => 3 * row + INDEX_BYTES,
             }
@@ -216,18 +224,20 @@ impl Workload {
     pub fn supported(&self, client: &Client) -> girih::Result<()> {
         let device = Device::of(client);
         let elem = self.dtype.elem();
-        match self.op.mode() {
-            Some(mode) => supports_scatter(client, elem, INDEX, mode, self.columns)?,
-            None => supports_gather(client, elem, INDEX)?,
+        match (self.op, self.op.mode()) {
+            (Op::Scan, _) => supports_scan(client, elem)?,
+            (_, Some(mode)) => supports_scatter(client, elem, INDEX, mode, self.columns)?,
+            (_, None) => supports_gather(client, elem, INDEX)?,
         }
         let reports = self.bounds != Bounds::Report || device.reports();
         device.require(reports, self.op.name(), "atomic minimum of u32, to report")
     }
 
-    /// Random bits of each element. Sums of 2^16 random rows, 100 times over, stay exact in single precision.
+    /// Random bits of each element. Sums of 2^16 random rows, 100 times over, stay exact in single precision, and so do
+    /// those of 2^28 elements, which wander about 0.
     pub(crate) const fn random_bits(&self) -> u32 {
         match (self.op, self.dtype) {
-            (Op::ScatterAdd, _) => data::BITS_TO_SUM,
+            (Op::ScatterAdd | Op::Scan, _) => data::BITS_TO_SUM,
             (_, Dtype::F32) => 24,
             (_, Dtype::Bf16) => 8,
         }
@@ -256,6 +266,7 @@ mod tests {
         let add = Workload::scatter(Op::ScatterAdd, 10, 128, Data::Uniform);
         assert_eq!(add.bytes(), 10 * (3 * 512 + 4));
         assert_eq!(Workload::copy(10, 128).bytes(), 10 * 1024);
+        assert_eq!(Workload::scan(10).bytes(), 80);
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`gather`], [`gather_into`] | `out[.., n, ..] = input[.., index[n], ..]` |
 //! | [`scatter_into`] | `target[.., index[n], ..] =` or `+= updates[.., n, ..]` |
+//! | [`sort`], [`sort_pairs`], [`argsort`], [`sort_with_indices`] | keys along an axis in order, and what goes with them |
+//! | [`scan`](fn@scan), [`scan_into`], [`scan_with`] | `out[.., n, ..] =` all of `input[.., 0..=n, ..]` combined |
 //!
 //! Tensors are [`TensorHandle`](cubecl::std::tensor::TensorHandle)s with any strides. Every call is checked before
 //! anything is launched; what an index out of range does is its [`Bounds`].
@@ -41,16 +43,28 @@ mod check;
 mod fold;
 mod gather;
 mod plan;
+mod scan;
 mod scatter;
+mod sort;
 
 /// The kernels themselves, for tests that compile them without a device.
 #[doc(hidden)]
 pub mod raw {
     pub use crate::gather::{gather_kernel, gather_strided_kernel};
     pub use crate::plan::Cut;
+    /// Of scans.
+    pub mod scan {
+        pub use crate::scan::raw::*;
+    }
     pub use crate::scatter::{add_kernel, add_strided_kernel, set_kernel, set_strided_kernel};
+    pub use crate::sort::raw as sort;
 }
 
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
+pub use scan::{
+    Determinism, ScanOperation, ScanOperator, ScanOptions, ScanPath, Segments, scan, scan_into,
+    scan_with, supports_scan,
+};
 pub use scatter::{ScatterMode, scatter_into, supports_scatter};
+pub use sort::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path, sort_with_indices};

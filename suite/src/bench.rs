@@ -16,11 +16,11 @@ use girih_testkit::{DeviceKind, Rt};
 /// Fails where the device is absent, nothing was measured, or an output was wrong.
 pub fn main(filters: &[String], device: Option<DeviceKind>, json: Option<PathBuf>) -> ExitCode {
     match bench(filters, device, json.as_deref()) {
-        Ok(run) if run.failed.is_empty() && !run.measured.is_empty() => ExitCode::SUCCESS,
+        Ok(run) if run.failed.is_empty() && measured(&run) > 0 => ExitCode::SUCCESS,
         Ok(run) => {
             eprintln!(
                 "{} measured, {} left out, {} failed",
-                run.measured.len(),
+                measured(&run),
                 run.left_out.len(),
                 run.failed.len()
             );
@@ -58,9 +58,17 @@ pub(crate) fn choose(device: Option<DeviceKind>) -> Result<&'static Rt, String> 
     }
 }
 
+fn measured(run: &Run) -> usize {
+    run.measured.len() + run.collectives.len()
+}
+
 fn write(run: &Run, path: &Path) -> std::io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     for measurement in &run.measured {
+        serde_json::to_writer(&mut file, measurement)?;
+        writeln!(file)?;
+    }
+    for measurement in &run.collectives {
         serde_json::to_writer(&mut file, measurement)?;
         writeln!(file)?;
     }

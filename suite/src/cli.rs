@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use girih_testkit::{DeviceKind, Rt};
 use libtest_mimic::Arguments;
 
-use crate::{bench, litmus, oracle, random, stress, trials};
+use crate::{bench, litmus, oracle, random, shard::Shard, stress, trials};
 
 /// The device tests, vector files and benchmarks of girih.
 #[derive(Debug, Parser)]
@@ -24,7 +24,7 @@ enum Command {
     Devices,
     /// Answer the questions of vector files
     Oracle(Oracle),
-    /// Time gathers and scatters on one device, and check what they wrote
+    /// Time gathers, scatters and collectives on one device, and check what they wrote
     Bench(Bench),
     /// Play the litmus tests of memory orders on one device, and say which outcomes were seen
     Litmus(litmus::Options),
@@ -42,7 +42,7 @@ struct Test {
     /// Only the compile checks, which need no device, and those on the devices named
     #[arg(long)]
     offline: bool,
-    /// Data sets that each random test tries
+    /// Data sets that each configuration of a random test tries
     #[arg(long, value_name = "N", default_value_t = random::DEFAULT_DATA_SETS)]
     cases: u32,
     /// Name the tests without running them
@@ -51,6 +51,9 @@ struct Test {
     /// A filter is a whole name
     #[arg(long)]
     exact: bool,
+    /// Only one part of them, as 1/8 to 8/8: every eighth
+    #[arg(long, value_name = "PART/COUNT")]
+    shard: Option<Shard>,
     /// Tests that run at a time
     #[arg(long, value_name = "N")]
     test_threads: Option<usize>,
@@ -120,6 +123,10 @@ fn run_tests(test: &Test) -> ExitCode {
         ..Arguments::default()
     };
     trials::select(&mut arguments, &trials, &test.filters, test.exact);
+    if let Some(shard) = test.shard {
+        trials.retain(|trial| !arguments.is_filtered_out(trial));
+        trials = shard.of(trials);
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

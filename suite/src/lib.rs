@@ -13,5 +13,6 @@ pub mod cli;
 pub mod litmus;
 pub mod oracle;
 pub mod random;
+pub mod shard;
 pub mod stress;
 pub mod trials;

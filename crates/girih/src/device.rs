@@ -162,6 +162,13 @@ impl Device {
         ))
     }
 
+    /// Whether 64-bit unsigned integers have an atomic minimum, which keeps the first offence along every axis
+    /// ([`Report::axes`](crate::view::Report::axes)).
+    pub fn reports_axes(&self) -> bool {
+        let element = ElemType::UInt(UIntKind::U64);
+        self.stores(element) && self.has_atomic(&AtomicAccess::new(Operation::Min, element))
+    }
+
     /// The vector widths that one access moves at once, widest first, for elements of this size in bytes.
     pub fn vector_widths(&self, size: usize) -> Vec<usize> {
         let mut widths: Vec<_> = self.client.io_optimized_vector_sizes(size).collect();

@@ -115,6 +115,18 @@ pub enum Error {
         /// How many are allowed.
         allowed: u64,
     },
+    /// An argument has a value that the call, or another of its arguments, rules out.
+    #[error("{argument} is {given}; {call} needs {allowed}")]
+    Argument {
+        /// The call.
+        call: &'static str,
+        /// The argument.
+        argument: &'static str,
+        /// Its value.
+        given: String,
+        /// The values allowed.
+        allowed: String,
+    },
     /// A mapping of groups cannot be applied.
     #[error("{mapping}: {given}; {}", rule.allowed())]
     Mapping {

@@ -13,6 +13,7 @@ pub use crate::memory::{
 pub use crate::shape;
 pub use crate::tile::{Tile, TileShape};
 pub use crate::view::{
-    AtomicGatherScatterView, Bounds, GatherScatterView, GatherScatterViewMut, NaN, NegInf, NegZero,
-    Pad, Padding, PosInf, TileView, TileViewMut, Zero, chunk,
+    AtomicFlatView, AtomicGatherScatterView, Bounds, FlatView, FlatViewMut, GatherScatterView,
+    GatherScatterViewMut, NaN, NegInf, NegZero, Pad, Padding, PosInf, TileView, TileViewMut, Zero,
+    chunk,
 };

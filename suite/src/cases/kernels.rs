@@ -1,13 +1,23 @@
 //! The launchers: every argument's kinds against a host model, refusals, and what a device keeps after them.
 
 mod gather;
-mod model;
+mod keys;
+pub(super) mod model;
 mod refusals;
+pub mod scan;
 mod scatter;
+mod sort;
 
 use girih_testkit::case::Case;
 
 /// Every case of the launchers.
 pub fn cases() -> Vec<Case> {
-    [gather::cases(), scatter::cases(), refusals::cases()].concat()
+    [
+        gather::cases(),
+        scatter::cases(),
+        refusals::cases(),
+        scan::cases(),
+        sort::cases(),
+    ]
+    .concat()
 }

@@ -4,15 +4,22 @@ use girih_testkit::case::Case;
 
 #[cfg(feature = "burn")]
 pub mod burn;
+pub mod flat;
 pub mod groups;
 pub mod kernels;
+pub mod large;
 pub mod layouts;
 pub mod litmus;
 pub mod memory;
 #[cfg(feature = "offline")]
 pub mod offline;
 #[cfg(feature = "offline")]
+pub mod offline_flat;
+#[cfg(feature = "offline")]
 pub mod offline_layouts;
+#[cfg(feature = "offline")]
+pub mod offline_sort;
+pub mod properties;
 pub mod smoke;
 pub mod tiles;
 pub mod vectors;
@@ -24,11 +31,18 @@ pub fn device_cases() -> Vec<Case> {
         smoke::cases(),
         vectors::cases(),
         views::cases(),
+        views::bounds::cases(),
+        views::lists::cases(),
+        views::partitions::cases(),
+        views::stores::cases(),
+        flat::cases(),
+        properties::cases(),
         layouts::cases(),
         layouts::parts::cases(),
         layouts::refusals::cases(),
         groups::cases(),
         kernels::cases(),
+        large::cases(),
         memory::cases(),
         tiles::cases(),
         litmus::cases(),
@@ -43,8 +57,12 @@ pub fn device_cases() -> Vec<Case> {
 pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
     [
         offline::cases(),
+        offline_flat::cases(),
         offline_layouts::cases(),
+        offline_sort::cases(),
         groups::instructions::cases(),
+        groups::costs::cases(),
+        kernels::scan::compiled::cases(),
         memory::instructions::cases(),
         litmus::compiled::cases(),
         memory::block_instructions::cases(),

@@ -5,6 +5,12 @@ use cubecl::prelude::*;
 use girih::{prelude::*, view::Reporter};
 use girih_testkit::{Buffer, Error, Rt, cases, check::assert_same, needs};
 
+pub mod bounds;
+pub mod lists;
+mod model;
+pub mod partitions;
+pub mod stores;
+
 cases! {
     gathers_rows_as_the_first_example,
     gathers_columns_masked_as_the_second_example,
@@ -529,7 +535,7 @@ fn makes_tiles_of_nothing(rt: &Rt) -> Result<(), Error> {
 }
 
 /// The error that reading `out` gives, which must hold `text`.
-fn assert_refused(rt: &Rt, out: &Buffer<u32>, text: &str) {
+pub(super) fn assert_refused(rt: &Rt, out: &Buffer<u32>, text: &str) {
     match rt.read(out) {
         Err(Error::Kernel { reason, .. }) => {
             assert!(reason.contains(text), "`{text}` is not in: {reason}")

@@ -6,6 +6,7 @@
 
 pub(crate) mod grid_barrier;
 pub(crate) mod last_cube;
+mod look_back;
 mod machine;
 pub(crate) mod message;
 mod payload;
@@ -87,6 +88,26 @@ pub const BLOCKS: [Block; 7] = [
     },
 ];
 
+/// What is made of blocks, or as they are.
+pub const ALGORITHMS: [Block; 1] = [Block {
+    name: "look-back",
+    is_ordered: true,
+    require: |device| {
+        let sums = cubecl::ir::ElemType::Int(cubecl::ir::IntKind::I64);
+        girih_kernels::raw::scan::require_look_back(device, sums)
+    },
+    round: look_back::round,
+}];
+
+/// Everything that can be put under load.
+fn subjects() -> impl Iterator<Item = &'static Block> {
+    BLOCKS.iter().chain(&ALGORITHMS)
+}
+
+fn names() -> Vec<&'static str> {
+    subjects().map(|block| block.name).collect()
+}
+
 /// What to stress, and for how long.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
@@ -94,7 +115,7 @@ pub struct Options {
     #[arg(long, value_name = "DEVICE")]
     device: Option<DeviceKind>,
     /// Only this block; may be repeated
-    #[arg(long = "block", value_name = "BLOCK", value_parser = BLOCKS.map(|block| block.name))]
+    #[arg(long = "block", value_name = "BLOCK", value_parser = names())]
     blocks: Vec<String>,
     /// How long each block runs
     #[arg(long, value_name = "N", default_value_t = 10)]
@@ -141,7 +162,7 @@ fn stress(options: &Options) -> Result<bool, String> {
     let device = Device::of(&rt.client);
     println!("{}, seed {}", device.name(), options.seed);
     let mut outcomes = Vec::new();
-    for block in BLOCKS.iter().filter(|block| options.wants(block)) {
+    for block in subjects().filter(|block| options.wants(block)) {
         let name = block.name;
         if options.mutant && !block.is_ordered {
             println!("{name:<18} left out: it has no order that could be removed");

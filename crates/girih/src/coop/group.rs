@@ -55,6 +55,9 @@ pub struct Group {
     pub(super) peer_rank: u32,
     #[cube(comptime)]
     pub(super) barriers: Barriers,
+    /// Whether a mapping of one's own is among those that made it.
+    #[cube(comptime)]
+    pub(super) has_own: bool,
     pub(super) result: MappingResult,
 }
 
@@ -199,6 +202,7 @@ impl GroupExpand {
             peers: Some(1),
             peer_rank: 0u32.into(),
             barriers: Barriers::default(),
+            has_own: false,
             result,
         }
     }
@@ -299,6 +303,7 @@ impl GroupExpand {
             },
         });
         let before = kernel.mul(self.peer_rank, result.group_count);
+        let is_own = |step: &KernelStep| matches!(step, KernelStep::Own(_));
         Self {
             level: self.level,
             unit: self.unit,
@@ -309,6 +314,7 @@ impl GroupExpand {
                 .map(|(outer, inner)| outer * inner),
             peer_rank: kernel.add(before, result.group_rank),
             barriers: Barriers::default(),
+            has_own: self.has_own || mapping.steps.iter().any(is_own),
             result,
         }
     }

@@ -243,6 +243,7 @@ impl HostGroup {
             peers: None,
             peer_rank: 0,
             barriers: Barriers::default(),
+            has_own: false,
             result: self.units[position as usize],
         }
     }

@@ -73,6 +73,8 @@ macro_rules! operators {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $name;
 
+        // What is missing is named by the trait's own words.
+        #[diagnostic::do_not_recommend]
         impl<E: $bound> Associative<E> for $name {
             const KNOWN: Option<Known> = Some(Known::$name);
 

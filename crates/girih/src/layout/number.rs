@@ -84,7 +84,7 @@ impl Number {
         }
     }
 
-    pub(super) fn add(self, scope: &Scope, other: Self) -> Self {
+    pub(crate) fn add(self, scope: &Scope, other: Self) -> Self {
         match (self, other) {
             (Known(a), Known(b)) => Known(a.wrapping_add(b)),
             (number, Known(0)) | (Known(0), number) => number,
@@ -98,7 +98,7 @@ impl Number {
         }
     }
 
-    pub(super) fn mul(self, scope: &Scope, other: Self) -> Self {
+    pub(crate) fn mul(self, scope: &Scope, other: Self) -> Self {
         match (self, other) {
             (Known(a), Known(b)) => Known(a.wrapping_mul(b)),
             (_, Known(0)) | (Known(0), _) => Known(0),

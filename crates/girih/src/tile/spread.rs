@@ -78,6 +78,8 @@ pub(crate) struct Spread {
     packets: ThreadValueLayout,
     /// From (unit, step) to the packet.
     turns: Layout,
+    /// Packets that a unit is asked to have in flight at a time.
+    in_flight: Option<u64>,
 }
 
 impl Spread {
@@ -95,6 +97,15 @@ impl Spread {
             units: units as u32,
             packets: of_packets.expect("whole packets stay within the tile"),
             turns: turns.expect("a tile has fewer than 2^64 elements"),
+            in_flight: None,
+        }
+    }
+
+    /// The same spread, walked with so many packets of a unit in flight at a time, where units share the tile evenly.
+    pub(crate) fn in_flight(self, packets: Option<u32>) -> Self {
+        Self {
+            in_flight: packets.map(u64::from),
+            ..self
         }
     }
 
@@ -161,10 +172,9 @@ impl Spread {
             units,
             members: group.members(),
         };
-        if exact && steps <= UNROLL {
-            let at: Vec<_> = (0..steps)
+        let together = |scope: &Scope, steps: &mut dyn Iterator<Item = Number>| {
+            let at: Vec<_> = steps
                 .map(|step| {
-                    let step = Number::Known(step);
                     let at = self.coordinates(scope, self.held(scope, group, step));
                     (at, Some(walk(step)))
                 })
@@ -174,6 +184,21 @@ impl Spread {
             for (place, value) in values {
                 store(scope, &place, value);
             }
+        };
+        if exact && steps <= self.in_flight.unwrap_or(UNROLL) {
+            together(scope, &mut (0..steps).map(Number::Known));
+            return;
+        }
+        if let (true, Some(depth)) = (exact, self.in_flight) {
+            let rounds = steps / depth;
+            let range = RangeExpand::new(0u32.into(), (rounds as u32).into());
+            branch::for_expand(scope, range, steps <= unroll, |scope, round| {
+                let round = Number::below(round, rounds);
+                let first = round.mul(scope, Number::Known(depth));
+                let step = |index| first.add(scope, Number::Known(index));
+                together(scope, &mut (0..depth).map(step));
+            });
+            together(scope, &mut (rounds * depth..steps).map(Number::Known));
             return;
         }
         let range = RangeExpand::new(0u32.into(), (steps as u32).into());

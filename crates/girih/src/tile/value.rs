@@ -200,7 +200,7 @@ impl<E: Scalar, S: TileShape> TileExpand<E, S> {
         self.node.grain.width
     }
 
-    /// Whether some of it is in registers.
+    /// Whether some of it is in registers, where only the unit that holds an element can read it.
     pub(crate) fn is_held(&self) -> bool {
         self.node.grain.is_held
     }

@@ -1,29 +1,20 @@
 //! [`AtomicGatherScatterView`]: tiles stored to atomics, or combined with what they hold.
 
-use super::access::{Access, Region, Sink, Source};
-use super::bounds::{Bounds, Policy, Reporter, ReporterExpand};
+use super::access::{Access, Region};
+use super::atomic_span::{AtomicSource, AtomicSpanExpand};
 use super::index::{ChunkIndexExpand, GatherDim, IndexPack};
+use super::options::{Options, view_options};
 use super::padding::{PadValue, Padding};
-use super::span::Memory;
+use super::stored::{StoredTileExpand, Widens};
+use super::transfer::{Sink, Source};
 use crate::coop::{Group, GroupExpand};
 use crate::handle::comptime_handle;
 use crate::memory::{
-    CellExpand, Device, KnownScope, LoadOrder, MemoryOrder, Operation, StoreOrder, Strength,
-    UpdateOrder,
+    Device, KnownScope, LoadOrder, MemoryOrder, Operation, StoreOrder, Strength, UpdateOrder,
 };
-use crate::tile::{Packet, Tile, TileExpand, TileShape};
+use crate::tile::{Tile, TileExpand, TileShape};
 use core::marker::PhantomData;
 use cubecl::prelude::*;
-use std::rc::Rc;
-
-/// Memory of atomics that a kernel can view: scalars, or vectors where the device combines them at once.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be viewed as atomics of type `{E}`",
-    note = "an atomic view takes `&Tensor<Atomic<{E}>>` or `&Tensor<Atomic<Vector<{E}, N>>>`"
-)]
-pub trait AtomicSource<'a, E: Scalar> {}
-impl<'a, E: Scalar> AtomicSource<'a, E> for &'a Tensor<Atomic<E>> {}
-impl<'a, E: Scalar, N: Size> AtomicSource<'a, E> for &'a Tensor<Atomic<Vector<E, N>>> {}
 
 /// As [`GatherScatterViewMut`](super::GatherScatterViewMut), over atomics: each element is stored, or combined with what
 /// memory holds, in an order at a scope (the device's, unless [`at`](Self::at) says otherwise), so that elements which go
@@ -50,8 +41,7 @@ pub struct AtomicGatherScatterViewExpand<
 > {
     memory: AtomicSpanExpand<E>,
     region: Region<E>,
-    policy: Policy,
-    dims: Vec<usize>,
+    options: Options,
     _shape: PhantomData<(S, M)>,
 }
 impl<E: Numeric, S: TileShape, const DIM: usize, M: KnownScope> CubeType
@@ -60,6 +50,21 @@ impl<E: Numeric, S: TileShape, const DIM: usize, M: KnownScope> CubeType
     type ExpandType = AtomicGatherScatterViewExpand<E, S, DIM, M>;
 }
 comptime_handle!([E: Numeric, S: TileShape, const DIM: usize, M: KnownScope] AtomicGatherScatterViewExpand<E, S, DIM, M>);
+view_options! {
+    [E: Numeric, S: TileShape, const DIM: usize, M: KnownScope] AtomicGatherScatterView<'a, E, S, DIM, M>,
+        AtomicGatherScatterViewExpand<E, S, DIM, M>, S, 'a, "AtomicGatherScatterView";
+}
+impl<E: Scalar, S: TileShape, const DIM: usize, M: KnownScope> Clone
+    for AtomicGatherScatterView<'_, E, S, DIM, M>
+{
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<E: Scalar, S: TileShape, const DIM: usize, M: KnownScope> Copy
+    for AtomicGatherScatterView<'_, E, S, DIM, M>
+{
+}
 
 impl<'a, E: Numeric, S: TileShape, const DIM: usize> AtomicGatherScatterView<'a, E, S, DIM> {
     /// The view of a tensor of atomics.
@@ -76,13 +81,10 @@ impl<'a, E: Numeric, S: TileShape, const DIM: usize> AtomicGatherScatterView<'a,
         scope: &Scope,
         memory: AtomicSpanExpand<E>,
     ) -> AtomicGatherScatterViewExpand<E, S, DIM> {
-        let region = Region::new(scope, memory.memory.clone(), S::RANK);
-        let dims = S::__expand_dims(scope);
         AtomicGatherScatterViewExpand {
+            region: Region::new(scope, memory.memory.clone(), S::RANK),
             memory,
-            region,
-            policy: Policy::default(),
-            dims,
+            options: Options::of_gather(),
             _shape: PhantomData,
         }
     }
@@ -93,16 +95,6 @@ impl<'a, E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
 {
     /// The same view with accesses at another scope; the default is that of the device.
     pub fn at<N: KnownScope>(self) -> AtomicGatherScatterView<'a, E, S, DIM, N> {
-        cubecl::unexpanded!()
-    }
-    /// The same view with another rule for indices out of range, a comptime value; the default is [`Bounds::Mask`].
-    #[allow(unused_variables)]
-    pub fn bounds(self, bounds: Bounds) -> Self {
-        cubecl::unexpanded!()
-    }
-    /// The same view under [`Bounds::Report`]: masked, and the first offence kept by the reporter.
-    #[allow(unused_variables)]
-    pub fn report(self, reporter: Reporter<'a>) -> Self {
         cubecl::unexpanded!()
     }
     /// The tile at these indices, loaded once and in this order. All of it is promised to be in range; an element that
@@ -131,7 +123,7 @@ impl<'a, E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
     pub fn atomic_store<'t, O: StoreOrder>(
         &self,
         group: &Group,
-        tile: Tile<'t, E, S>,
+        tile: Tile<'t, impl Widens<E>, S>,
         index: impl IndexPack<S, DIM>,
     ) -> Tile<'t, E, S> {
         cubecl::unexpanded!()
@@ -142,7 +134,7 @@ impl<'a, E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
     pub fn atomic_store_masked<'t, O: StoreOrder>(
         &self,
         group: &Group,
-        tile: Tile<'t, E, S>,
+        tile: Tile<'t, impl Widens<E>, S>,
         index: impl IndexPack<S, DIM>,
     ) -> Tile<'t, E, S> {
         cubecl::unexpanded!()
@@ -159,7 +151,7 @@ macro_rules! updates {
             pub fn $method<'t, O: UpdateOrder>(
                 &self,
                 group: &Group,
-                tile: Tile<'t, E, S>,
+                tile: Tile<'t, impl Widens<E>, S>,
                 index: impl IndexPack<S, DIM>,
             ) -> Tile<'t, E, S>
             where
@@ -174,7 +166,7 @@ macro_rules! updates {
                 &self,
                 scope: &Scope,
                 group: &GroupExpand,
-                tile: TileExpand<E, S>,
+                tile: StoredTileExpand<E, S>,
                 index: ChunkIndexExpand<S, DIM>,
             ) -> TileExpand<E, S>
             where
@@ -187,7 +179,7 @@ macro_rules! updates {
                     order: O::ORDER,
                 };
                 if $fetch {
-                    self.exchange(scope, group, &tile, index, call)
+                    self.exchange(scope, group, tile, index, call)
                 } else {
                     self.meet(scope, group, tile, index, call)
                 }
@@ -244,27 +236,16 @@ impl<E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
         AtomicGatherScatterViewExpand {
             memory: self.memory,
             region: self.region,
-            policy: self.policy,
-            dims: self.dims,
+            options: self.options,
             _shape: PhantomData,
         }
-    }
-    /// Expansion of [`AtomicGatherScatterView::bounds`].
-    pub fn __expand_bounds_method(mut self, _scope: &Scope, bounds: Bounds) -> Self {
-        self.policy = Policy::of("AtomicGatherScatterView", bounds);
-        self
-    }
-    /// Expansion of [`AtomicGatherScatterView::report`].
-    pub fn __expand_report_method(mut self, _scope: &Scope, reporter: ReporterExpand) -> Self {
-        self.policy = Policy::report(reporter);
-        self
     }
     /// Expansion of [`AtomicGatherScatterView::atomic_store`].
     pub fn __expand_atomic_store_method<O: StoreOrder>(
         &self,
         scope: &Scope,
         group: &GroupExpand,
-        tile: TileExpand<E, S>,
+        tile: StoredTileExpand<E, S>,
         index: ChunkIndexExpand<S, DIM>,
     ) -> TileExpand<E, S> {
         let call = Call {
@@ -280,7 +261,7 @@ impl<E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
         &self,
         scope: &Scope,
         group: &GroupExpand,
-        tile: TileExpand<E, S>,
+        tile: StoredTileExpand<E, S>,
         index: ChunkIndexExpand<S, DIM>,
     ) -> TileExpand<E, S> {
         let call = Call {
@@ -323,14 +304,16 @@ impl<E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
         call: &'static str,
         fill: Option<NativeExpand<E>>,
     ) -> TileExpand<E, S> {
-        let access = self.access(index, fill.is_some());
+        let access = self.access(scope, index, fill.is_some());
+        let region = self.region.of_rank(scope, access.axes.len());
         let with = strength::<M>(O::ORDER);
         let source = Source {
             call,
             fill,
+            hints: self.options.hints,
             exchange: &|scope, offset, _| self.memory.atomics.load(scope, offset, with),
         };
-        access.hold(scope, group, &self.region, None, source)
+        access.hold(scope, group, &region, None, source)
     }
 
     /// Gives each element to memory, and keeps what it held.
@@ -338,23 +321,29 @@ impl<E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
         &self,
         scope: &Scope,
         group: &GroupExpand,
-        tile: &TileExpand<E, S>,
+        tile: StoredTileExpand<E, S>,
         index: ChunkIndexExpand<S, DIM>,
         call: Call,
     ) -> TileExpand<E, S> {
-        let access = self.access(index, call.masked);
+        let access = self.access(scope, index, call.masked);
+        let region = self.region.of_rank(scope, access.axes.len());
         let with = strength::<M>(call.order);
         let zero = || E::__expand_from_int(scope, 0i64.into());
         let source = Source {
             call: call.name,
             fill: call.masked.then(zero),
+            hints: self.options.hints,
             exchange: &|scope, offset, value| {
                 let value = value.expect("an exchange has a tile to give");
                 let atomics = &self.memory.atomics;
                 atomics.update(scope, offset, value, call.operation, with)
             },
         };
-        access.hold(scope, group, &self.region, Some(tile), source)
+        let mut held = None;
+        tile.given(scope, |given| {
+            held = Some(access.hold(scope, group, &region, Some(given), source));
+        });
+        held.expect("the tile was given")
     }
 
     /// Gives each element to memory, and asks for nothing back.
@@ -362,16 +351,19 @@ impl<E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
         &self,
         scope: &Scope,
         group: &GroupExpand,
-        tile: TileExpand<E, S>,
+        tile: StoredTileExpand<E, S>,
         index: ChunkIndexExpand<S, DIM>,
         call: Call,
     ) -> TileExpand<E, S> {
-        let access = self.access(index, call.masked);
+        let access = self.access(scope, index, call.masked);
+        let region = self.region.of_rank(scope, access.axes.len());
         let with = strength::<M>(call.order);
         let atomics = &self.memory.atomics;
         let sink = Sink {
             call: call.name,
             masked: call.masked,
+            rivals: None,
+            hints: self.options.hints,
             write: &|scope, offset, value| match call.operation {
                 Operation::Store => atomics.store(scope, offset, value, with),
                 operation => {
@@ -379,120 +371,19 @@ impl<E: Numeric, S: TileShape, const DIM: usize, M: KnownScope>
                 }
             },
         };
-        access.store(scope, group, &self.region, &tile, sink);
-        tile
+        tile.given(scope, |given| {
+            access.store(scope, group, &region, given, sink);
+        })
     }
 
-    fn access(&self, index: ChunkIndexExpand<S, DIM>, masked: bool) -> Access {
-        let promise = Policy::promise();
-        index.access(&self.dims, if masked { &self.policy } else { &promise })
+    fn access(&self, scope: &Scope, index: ChunkIndexExpand<S, DIM>, masked: bool) -> Access {
+        index.access(scope, &self.options.rules(masked))
     }
 }
 
-fn strength<M: KnownScope>(order: MemoryOrder) -> Strength {
+pub(super) fn strength<M: KnownScope>(order: MemoryOrder) -> Strength {
     Strength {
         order,
         scope: M::SCOPE,
-    }
-}
-
-/// Memory of atomics while the kernel is expanded.
-#[derive(Clone)]
-pub struct AtomicSpanExpand<E: Numeric> {
-    memory: Rc<dyn Memory<E>>,
-    atomics: Rc<dyn Atomics<E>>,
-}
-
-/// Accesses to the vector of atomics (or the lone one) at an offset, its width forgotten by the type.
-trait Atomics<E: Numeric> {
-    fn load(&self, scope: &Scope, offset: NativeExpand<usize>, with: Strength) -> Packet<E>;
-    fn store(&self, scope: &Scope, offset: NativeExpand<usize>, value: Packet<E>, with: Strength);
-    fn update(
-        &self,
-        scope: &Scope,
-        offset: NativeExpand<usize>,
-        value: Packet<E>,
-        operation: Operation,
-        with: Strength,
-    ) -> Packet<E>;
-}
-
-impl<E: Numeric, T: CubePrimitive<Scalar = E>> From<&TensorExpand<Atomic<T>>>
-    for AtomicSpanExpand<E>
-{
-    fn from(tensor: &TensorExpand<Atomic<T>>) -> Self {
-        let atomics = || AtomicTensor {
-            tensor: tensor.clone_unchecked(),
-        };
-        Self {
-            memory: Rc::new(atomics()),
-            atomics: Rc::new(atomics()),
-        }
-    }
-}
-
-/// A tensor of atomics, which is never read or written plainly.
-struct AtomicTensor<T: CubePrimitive> {
-    tensor: TensorExpand<Atomic<T>>,
-}
-
-impl<T: CubePrimitive> AtomicTensor<T> {
-    fn cell(&self, scope: &Scope, offset: NativeExpand<usize>) -> CellExpand<T> {
-        let slice: &SliceExpand<Atomic<T>> = &self.tensor;
-        CellExpand::of(scope, slice.__expand_index_method(scope, offset))
-    }
-}
-
-impl<T: CubePrimitive<Scalar: Numeric>> Atomics<T::Scalar> for AtomicTensor<T> {
-    fn load(
-        &self,
-        scope: &Scope,
-        offset: NativeExpand<usize>,
-        with: Strength,
-    ) -> Packet<T::Scalar> {
-        let held = self.cell(scope, offset).load(scope, with);
-        held.read_value(scope).into()
-    }
-    fn store(
-        &self,
-        scope: &Scope,
-        offset: NativeExpand<usize>,
-        value: Packet<T::Scalar>,
-        with: Strength,
-    ) {
-        let value: NativeExpand<T> = value.read_value(scope).into();
-        self.cell(scope, offset).store(scope, value, with);
-    }
-    fn update(
-        &self,
-        scope: &Scope,
-        offset: NativeExpand<usize>,
-        value: Packet<T::Scalar>,
-        operation: Operation,
-        with: Strength,
-    ) -> Packet<T::Scalar> {
-        let value: NativeExpand<T> = value.read_value(scope).into();
-        let cell = self.cell(scope, offset);
-        cell.update(scope, value, operation, with)
-            .read_value(scope)
-            .into()
-    }
-}
-
-impl<T: CubePrimitive> Memory<T::Scalar> for AtomicTensor<T> {
-    fn width(&self, scope: &Scope) -> usize {
-        T::__expand_vector_size(scope)
-    }
-    fn extent(&self, scope: &Scope, axis: usize) -> NativeExpand<usize> {
-        self.tensor.__expand_shape_method(scope, axis.into())
-    }
-    fn stride(&self, scope: &Scope, axis: usize) -> NativeExpand<usize> {
-        self.tensor.__expand_stride_method(scope, axis.into())
-    }
-    fn read(&self, _scope: &Scope, _offset: NativeExpand<usize>) -> Packet<T::Scalar> {
-        unreachable!("atomics are not read plainly")
-    }
-    fn write(&self, _scope: &Scope, _offset: NativeExpand<usize>, _value: Packet<T::Scalar>) {
-        unreachable!("atomics are not written plainly")
     }
 }

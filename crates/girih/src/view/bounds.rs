@@ -1,12 +1,12 @@
 //! What happens to an index that is out of range.
 
+use super::reporter::ReporterExpand;
 use crate::handle::comptime_handle;
-use crate::memory::{CellExpand, MemoryOrder, MemoryScope, Operation, Strength};
+use crate::tile::TileShape;
 use core::marker::PhantomData;
 use cubecl::prelude::*;
-use std::rc::Rc;
 
-/// What a view does with an index out of `0..extent` along its gather dimension.
+/// What a view does with an index out of `0..extent`, along any axis.
 ///
 /// An index below 0 is out of range, whatever its type. On an extent of 0 every index is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,18 +23,51 @@ pub enum Bounds {
     Report,
 }
 
-/// An index that was out of range: the first of its list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Offence {
-    /// Its position in the list of indices.
-    pub position: u64,
-    /// The index.
-    pub index: i128,
-    /// The axis that it indexes.
-    pub axis: usize,
-    /// That axis's extent: `0..extent` was allowed.
-    pub extent: usize,
+/// Rules for the indices of a tile of shape `S`: one [`Bounds`], or an array with one for each dimension of the tile.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no rule for the indices of a tile of shape `{S}`",
+    note = "a rule is one `Bounds`, or an array with one for each dimension of the tile: `[Bounds::Mask, Bounds::Clamp]`"
+)]
+pub trait BoundsPack<S: TileShape> {}
+impl<S: TileShape> BoundsPack<S> for Bounds {}
+
+/// Any [`BoundsPack`], as one type.
+#[derive(Clone, Debug)]
+pub struct AxisBounds<S: TileShape> {
+    given: Given,
+    _shape: PhantomData<S>,
 }
+
+#[derive(Clone, Debug)]
+enum Given {
+    One(Bounds),
+    Each(Vec<Bounds>),
+}
+
+impl<S: TileShape> From<Bounds> for AxisBounds<S> {
+    fn from(bounds: Bounds) -> Self {
+        Self {
+            given: Given::One(bounds),
+            _shape: PhantomData,
+        }
+    }
+}
+
+macro_rules! bounds_pack {
+    ($rank:literal: $($dim:ident),*) => {
+        impl<$($dim: Size),*> BoundsPack<($($dim,)*)> for [Bounds; $rank] {}
+        impl<$($dim: Size),*> From<[Bounds; $rank]> for AxisBounds<($($dim,)*)> {
+            fn from(bounds: [Bounds; $rank]) -> Self {
+                Self { given: Given::Each(bounds.into()), _shape: PhantomData }
+            }
+        }
+    };
+}
+bounds_pack!(1: A);
+bounds_pack!(2: A, B);
+bounds_pack!(3: A, B, C);
+bounds_pack!(4: A, B, C, D);
+bounds_pack!(5: A, B, C, D, F);
 
 /// Where in range an index points, and whether it is (`true` under [`Bounds::Assume`]).
 #[cube]
@@ -77,56 +110,6 @@ fn below<I: Int>(index: I, extent: usize) -> bool {
         index < I::cast_from(extent)
     } else {
         usize::cast_from(index) < extent
-    }
-}
-
-/// Keeps the smallest position whose index was out of range, on the device.
-///
-/// A kernel makes it of the record that [`Report`](super::Report) gives it.
-pub struct Reporter<'a>(PhantomData<&'a ()>);
-
-/// What a [`Reporter`] is while the kernel is expanded.
-#[derive(Clone)]
-pub struct ReporterExpand {
-    record: Rc<NativeExpand<[Atomic<u32>]>>,
-    first: NativeExpand<u32>,
-}
-impl CubeType for Reporter<'_> {
-    type ExpandType = ReporterExpand;
-}
-comptime_handle!([] ReporterExpand);
-
-impl<'a> Reporter<'a> {
-    /// A reporter over a record of one element, for a view whose first index is entry `first` of the whole list.
-    #[allow(unused_variables)]
-    pub fn new(record: &'a [Atomic<u32>], first: u32) -> Self {
-        cubecl::unexpanded!()
-    }
-
-    /// Expansion of [`new`](Self::new).
-    pub fn __expand_new(
-        _scope: &Scope,
-        record: &NativeExpand<[Atomic<u32>]>,
-        first: NativeExpand<u32>,
-    ) -> ReporterExpand {
-        ReporterExpand {
-            record: Rc::new(record.clone_unchecked()),
-            first,
-        }
-    }
-}
-
-impl ReporterExpand {
-    /// The view's index of that number is out of range.
-    pub(super) fn offend(&self, scope: &Scope, coordinate: NativeExpand<u32>) {
-        let position = self.first.__expand_add_method(scope, coordinate);
-        let record: &NativeExpand<[Atomic<u32>]> = &self.record;
-        let cell = record.__expand_index_method(scope, NativeExpand::<usize>::from(0));
-        let relaxed = Strength {
-            order: MemoryOrder::Relaxed,
-            scope: MemoryScope::Device,
-        };
-        CellExpand::of(scope, cell).update(scope, position, Operation::Min, relaxed);
     }
 }
 
@@ -174,5 +157,92 @@ impl Default for Policy {
             bounds: Bounds::Mask,
             reporter: None,
         }
+    }
+}
+
+/// How a view treats the indices along each dimension of its tile, while the kernel is expanded.
+#[derive(Clone)]
+pub(super) struct Rules {
+    /// Where a dimension lists its indices.
+    listed: Policy,
+    /// Where it does not.
+    run: Policy,
+    /// Whether one rule for the view is a rule for dimensions without a list as well.
+    whole: bool,
+    /// One for each dimension, which go before the two above.
+    each: Vec<Policy>,
+    reporter: Option<ReporterExpand>,
+}
+
+impl Rules {
+    /// Everything is masked, and one rule for the view is one for the dimensions that list their indices.
+    pub(super) fn of_lists() -> Self {
+        Self {
+            listed: Policy::default(),
+            run: Policy::default(),
+            whole: false,
+            each: vec![],
+            reporter: None,
+        }
+    }
+
+    /// Everything is masked, and one rule for the view is one for every dimension.
+    pub(super) fn of_every_dimension() -> Self {
+        Self {
+            whole: true,
+            ..Self::of_lists()
+        }
+    }
+
+    /// Every index is promised to be in range.
+    pub(super) fn promise() -> Self {
+        Self {
+            listed: Policy::promise(),
+            run: Policy::promise(),
+            ..Self::of_every_dimension()
+        }
+    }
+
+    /// The rules that `view` is asked for.
+    pub(super) fn with<S: TileShape>(mut self, view: &str, bounds: AxisBounds<S>) -> Self {
+        match bounds.given {
+            Given::One(bounds) => {
+                let policy = self.policy_of(view, bounds);
+                self.set(policy);
+            }
+            Given::Each(each) => {
+                let each = each.into_iter();
+                self.each = each.map(|bounds| self.policy_of(view, bounds)).collect();
+            }
+        }
+        self
+    }
+
+    /// [`Bounds::Report`], to this reporter.
+    pub(super) fn report(mut self, reporter: ReporterExpand) -> Self {
+        self.reporter = Some(reporter.clone());
+        self.set(Policy::report(reporter));
+        self
+    }
+
+    /// How indices along dimension `dim` of the tile are treated, which lists them or not.
+    pub(super) fn policy(&self, dim: usize, is_listed: bool) -> Policy {
+        let one = if is_listed { &self.listed } else { &self.run };
+        self.each.get(dim).unwrap_or(one).clone()
+    }
+
+    fn policy_of(&self, view: &str, bounds: Bounds) -> Policy {
+        match (bounds, &self.reporter) {
+            (Bounds::Report, Some(reporter)) => Policy::report(reporter.clone()),
+            _ => Policy::of(view, bounds),
+        }
+    }
+
+    fn set(&mut self, policy: Policy) {
+        if self.whole {
+            self.run = policy.clone();
+        }
+        self.listed = policy;
+        self.each.clear();
     }
 }

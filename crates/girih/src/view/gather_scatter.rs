@@ -1,21 +1,26 @@
 //! [`GatherScatterView`] and its form that stores.
 
-use super::access::{Region, Sink};
-use super::bounds::{Bounds, Policy, Reporter, ReporterExpand};
+use super::access::Region;
+use super::duplicates::{Rivals, Winner};
 use super::index::{ChunkIndexExpand, GatherDim, IndexPack};
+use super::options::{Options, view_options};
 use super::padding::{PadValue, Padding};
-use super::span::{Span, SpanExpand, SpanMut, SpanMutExpand, SpanSource, SpanSourceMut};
-use crate::coop::{Group, GroupExpand};
+use super::span::{Memory, Span, SpanExpand, SpanMut, SpanMutExpand, SpanSource, SpanSourceMut};
+use super::stored::{StoredTileExpand, Widens};
+use super::transfer::Sink;
+use crate::coop::{Associative, Group, GroupExpand};
 use crate::handle::comptime_handle;
-use crate::tile::{Tile, TileExpand, TileShape};
+use crate::tile::{Packet, Tile, TileExpand, TileShape, join, lane, width};
 use core::marker::PhantomData;
 use cubecl::prelude::*;
+use std::rc::Rc;
 
 /// Reads chunks that need not be neighbours: tile dimension `DIM` lists elements of axis `DIM` of memory, every other
-/// dimension is a run of neighbours from a start.
+/// dimension is a run of neighbours from a start, or lists its elements as well.
 ///
 /// With `p_DIM = indices[j_DIM]` and `p_k = start_k + j_k` elsewhere, element `j` of the tile is `span[p]`. The rank of
-/// the tile's shape must be that of the tensor.
+/// the tile's shape must be that of the tensor, but for a dimension that is given several lists, one for each axis that
+/// it runs along ([`IndexPack`]).
 ///
 /// Out of range, in any dimension: [`load`](Self::load) promises that nothing is; [`load_masked`](Self::load_masked)
 /// gives its padding, where [`bounds`](Self::bounds) does not find the index a place.
@@ -26,28 +31,46 @@ pub struct GatherScatterView<'a, E: Scalar, S: TileShape, const DIM: usize> {
 
 /// As [`GatherScatterView`], to store: a tile's element `j` goes to `span[p]`.
 ///
-/// Two elements that go to one place leave either; [`AtomicGatherScatterView`](super::AtomicGatherScatterView)
-/// combines them.
+/// Two elements that go to one place leave either, unless [`keep`](Self::keep) says which;
+/// [`combine`](Self::combine) keeps all, and [`AtomicGatherScatterView`](super::AtomicGatherScatterView) does between
+/// tiles as well.
+///
+/// What it loads is read where the call stands, and stays in the registers of the units of the group: it may be stored
+/// through the same view.
 pub struct GatherScatterViewMut<'a, E: Scalar, S: TileShape, const DIM: usize> {
     _memory: PhantomData<&'a mut E>,
     _shape: PhantomData<S>,
 }
+
+impl<E: Scalar, S: TileShape, const DIM: usize> Clone for GatherScatterView<'_, E, S, DIM> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<E: Scalar, S: TileShape, const DIM: usize> Copy for GatherScatterView<'_, E, S, DIM> {}
 
 macro_rules! expand_types {
     ($($view:ident, $expand:ident;)*) => {$(
         /// What the view is while the kernel is expanded.
         pub struct $expand<E: Scalar, S: TileShape, const DIM: usize> {
             region: Region<E>,
-            policy: Policy,
-            dims: Vec<usize>,
+            options: Options,
             _shape: PhantomData<S>,
+        }
+        impl<E: Scalar, S: TileShape, const DIM: usize> $expand<E, S, DIM> {
+            fn new(scope: &Scope, memory: Rc<dyn Memory<E>>) -> Self {
+                Self {
+                    region: Region::new(scope, memory, S::RANK),
+                    options: Options::of_gather(),
+                    _shape: PhantomData,
+                }
+            }
         }
         impl<E: Scalar, S: TileShape, const DIM: usize> Clone for $expand<E, S, DIM> {
             fn clone(&self) -> Self {
                 Self {
                     region: self.region.clone(),
-                    policy: self.policy.clone(),
-                    dims: self.dims.clone(),
+                    options: self.options.clone(),
                     _shape: PhantomData,
                 }
             }
@@ -56,38 +79,17 @@ macro_rules! expand_types {
             type ExpandType = $expand<E, S, DIM>;
         }
         comptime_handle!([E: Scalar, S: TileShape, const DIM: usize] $expand<E, S, DIM>);
-
-        impl<'a, E: Scalar, S: TileShape, const DIM: usize> $view<'a, E, S, DIM> {
-            /// The same view with another rule for indices out of range; the default is [`Bounds::Mask`].
-            ///
-            /// It is a comptime value. [`Bounds::Report`] wants [`report`](Self::report) instead.
-            #[allow(unused_variables)]
-            pub fn bounds(self, bounds: Bounds) -> Self {
-                cubecl::unexpanded!()
-            }
-            /// The same view under [`Bounds::Report`]: masked, and the first offence kept by the reporter.
-            #[allow(unused_variables)]
-            pub fn report(self, reporter: Reporter<'a>) -> Self {
-                cubecl::unexpanded!()
-            }
-        }
-        impl<E: Scalar, S: TileShape, const DIM: usize> $expand<E, S, DIM> {
-            /// Expansion of `bounds`.
-            pub fn __expand_bounds_method(mut self, _scope: &Scope, bounds: Bounds) -> Self {
-                self.policy = Policy::of(stringify!($view), bounds);
-                self
-            }
-            /// Expansion of `report`.
-            pub fn __expand_report_method(mut self, _scope: &Scope, reporter: ReporterExpand) -> Self {
-                self.policy = Policy::report(reporter);
-                self
-            }
-        }
     )*};
 }
 expand_types! {
     GatherScatterView, GatherScatterViewExpand;
     GatherScatterViewMut, GatherScatterViewMutExpand;
+}
+view_options! {
+    [E: Scalar, S: TileShape, const DIM: usize] GatherScatterView<'a, E, S, DIM>, GatherScatterViewExpand<E, S, DIM>,
+        S, 'a, "GatherScatterView";
+    [E: Scalar, S: TileShape, const DIM: usize] GatherScatterViewMut<'a, E, S, DIM>,
+        GatherScatterViewMutExpand<E, S, DIM>, S, 'a, "GatherScatterViewMut";
 }
 
 impl<'a, E: Scalar, S: TileShape, const DIM: usize> GatherScatterView<'a, E, S, DIM> {
@@ -121,14 +123,7 @@ impl<'a, E: Scalar, S: TileShape, const DIM: usize> GatherScatterView<'a, E, S, 
 
     /// Expansion of [`of`](Self::of).
     pub fn __expand_of(scope: &Scope, source: SpanExpand<E>) -> GatherScatterViewExpand<E, S, DIM> {
-        let region = Region::new(scope, source.0, S::RANK);
-        let dims = S::__expand_dims(scope);
-        GatherScatterViewExpand {
-            region,
-            policy: Policy::default(),
-            dims,
-            _shape: PhantomData,
-        }
+        GatherScatterViewExpand::new(scope, source.0)
     }
 }
 
@@ -140,11 +135,11 @@ impl<E: Scalar, S: TileShape, const DIM: usize> GatherScatterViewExpand<E, S, DI
     /// Expansion of [`GatherScatterView::load`].
     pub fn __expand_load_method(
         &self,
-        _scope: &Scope,
+        scope: &Scope,
         _group: &GroupExpand,
         index: ChunkIndexExpand<S, DIM>,
     ) -> TileExpand<E, S> {
-        self.tile(index, &Policy::promise(), None)
+        self.tile(scope, index, None)
     }
     /// Expansion of [`GatherScatterView::load_masked`].
     pub fn __expand_load_masked_method(
@@ -154,17 +149,17 @@ impl<E: Scalar, S: TileShape, const DIM: usize> GatherScatterViewExpand<E, S, DI
         padding: PadValue<E>,
         index: ChunkIndexExpand<S, DIM>,
     ) -> TileExpand<E, S> {
-        self.tile(index, &self.policy, Some(padding.value(scope)))
+        self.tile(scope, index, Some(padding.value(scope)))
     }
 
     fn tile(
         &self,
+        scope: &Scope,
         index: ChunkIndexExpand<S, DIM>,
-        policy: &Policy,
         fill: Option<NativeExpand<E>>,
     ) -> TileExpand<E, S> {
-        let access = index.access(&self.dims, policy);
-        let region = self.region.clone();
+        let access = index.access(scope, &self.options.rules(fill.is_some()));
+        let region = self.region.of_rank(scope, access.axes.len());
         TileExpand::new(region.width(), move |scope, at, width| {
             access.fetch(scope, &region, at, width, fill)
         })
@@ -184,23 +179,96 @@ impl<'a, E: Scalar, S: TileShape, const DIM: usize> GatherScatterViewMut<'a, E, 
     pub fn span(&self) -> SpanMut<'a, E> {
         cubecl::unexpanded!()
     }
+    /// The same view with a rule for elements of one tile that go to one place, a comptime value; the default is
+    /// [`Winner::Any`].
+    #[allow(unused_variables)]
+    pub fn keep(self, winner: Winner) -> Self {
+        cubecl::unexpanded!()
+    }
+    /// The tile at these indices, read now and kept in registers. All of it is promised to be in range; an element that
+    /// is not is undefined behaviour.
+    #[allow(unused_variables)]
+    pub fn load(&self, group: &Group, index: impl IndexPack<S, DIM>) -> Tile<'static, E, S>
+    where
+        E: Numeric,
+    {
+        cubecl::unexpanded!()
+    }
+    /// The tile at these indices, `padding` where an element is out of range, read now and kept in registers.
+    #[allow(unused_variables)]
+    pub fn load_masked(
+        &self,
+        group: &Group,
+        padding: impl Padding<E>,
+        index: impl IndexPack<S, DIM>,
+    ) -> Tile<'static, E, S>
+    where
+        E: Numeric,
+    {
+        cubecl::unexpanded!()
+    }
     /// Stores the tile at these indices and gives it back. All of it is promised to be in range; an element that is
     /// not is undefined behaviour.
+    ///
+    /// Elements of another type are converted where that loses nothing ([`Widens`]); the tile given back is the one
+    /// stored.
     #[allow(unused_variables)]
     pub fn store<'t>(
         &mut self,
         group: &Group,
-        tile: Tile<'t, E, S>,
+        tile: Tile<'t, impl Widens<E>, S>,
         index: impl IndexPack<S, DIM>,
     ) -> Tile<'t, E, S> {
         cubecl::unexpanded!()
     }
-    /// Stores the elements of the tile that are in range, and gives it back.
+    /// Stores the elements of the tile that are in range, and gives it back; converts them as [`store`](Self::store) does.
     #[allow(unused_variables)]
     pub fn store_masked<'t>(
         &mut self,
         group: &Group,
-        tile: Tile<'t, E, S>,
+        tile: Tile<'t, impl Widens<E>, S>,
+        index: impl IndexPack<S, DIM>,
+    ) -> Tile<'t, E, S> {
+        cubecl::unexpanded!()
+    }
+    /// Combines what memory holds at these indices with the tile, element by element in the tile's row-major order, so
+    /// that all elements that go to one place count and the result is the same in every run. All of it is promised to be
+    /// in range; an element that is not is undefined behaviour.
+    ///
+    /// Each unit reads for a place the elements of the whole tile that go there, so that the tile must be one that any
+    /// unit can read: not one held in registers. No other tile may go to the same places at the same time: between tiles
+    /// nothing is atomic.
+    ///
+    /// ```
+    /// use cubecl::prelude::*;
+    /// use girih::coop::Sum;
+    /// use girih::prelude::*;
+    ///
+    /// /// One cube adds 64 values to the sums of their bins, in order.
+    /// #[cube(launch_unchecked)]
+    /// fn add(bins: &[u32], values: &[f32], sums: &mut [f32]) {
+    ///     let cube = this_cube();
+    ///     let values = TileView::<f32, shape![64]>::of(values).load_masked(&cube, Zero, 0);
+    ///     let bins = TileView::<u32, shape![64]>::of(bins).indices(0);
+    ///     GatherScatterViewMut::<f32, shape![64], 0>::of(sums).combine_masked::<Sum>(&cube, values, &bins);
+    /// }
+    /// # fn main() {}
+    /// ```
+    #[allow(unused_variables)]
+    pub fn combine<'t, O: Associative<E>>(
+        &mut self,
+        group: &Group,
+        tile: Tile<'t, impl Widens<E>, S>,
+        index: impl IndexPack<S, DIM>,
+    ) -> Tile<'t, E, S> {
+        cubecl::unexpanded!()
+    }
+    /// As [`combine`](Self::combine), of the elements that are in range.
+    #[allow(unused_variables)]
+    pub fn combine_masked<'t, O: Associative<E>>(
+        &mut self,
+        group: &Group,
+        tile: Tile<'t, impl Widens<E>, S>,
         index: impl IndexPack<S, DIM>,
     ) -> Tile<'t, E, S> {
         cubecl::unexpanded!()
@@ -211,14 +279,7 @@ impl<'a, E: Scalar, S: TileShape, const DIM: usize> GatherScatterViewMut<'a, E, 
         scope: &Scope,
         source: SpanMutExpand<E>,
     ) -> GatherScatterViewMutExpand<E, S, DIM> {
-        let region = Region::new(scope, source.0, S::RANK);
-        let dims = S::__expand_dims(scope);
-        GatherScatterViewMutExpand {
-            region,
-            policy: Policy::default(),
-            dims,
-            _shape: PhantomData,
-        }
+        GatherScatterViewMutExpand::new(scope, source.0)
     }
 }
 
@@ -227,44 +288,163 @@ impl<E: Scalar, S: TileShape, const DIM: usize> GatherScatterViewMutExpand<E, S,
     pub fn __expand_span_method(&self, _scope: &Scope) -> SpanMutExpand<E> {
         SpanMutExpand(self.region.memory())
     }
+    /// Expansion of [`GatherScatterViewMut::keep`].
+    pub fn __expand_keep_method(mut self, _scope: &Scope, winner: Winner) -> Self {
+        self.options.winner = winner;
+        self
+    }
+    /// Expansion of [`GatherScatterViewMut::load`].
+    pub fn __expand_load_method(
+        &self,
+        scope: &Scope,
+        group: &GroupExpand,
+        index: ChunkIndexExpand<S, DIM>,
+    ) -> TileExpand<E, S>
+    where
+        E: Numeric,
+    {
+        self.read(scope, group, index, None)
+    }
+    /// Expansion of [`GatherScatterViewMut::load_masked`].
+    pub fn __expand_load_masked_method(
+        &self,
+        scope: &Scope,
+        group: &GroupExpand,
+        padding: PadValue<E>,
+        index: ChunkIndexExpand<S, DIM>,
+    ) -> TileExpand<E, S>
+    where
+        E: Numeric,
+    {
+        self.read(scope, group, index, Some(padding.value(scope)))
+    }
     /// Expansion of [`GatherScatterViewMut::store`].
     pub fn __expand_store_method(
         &mut self,
         scope: &Scope,
         group: &GroupExpand,
-        tile: TileExpand<E, S>,
+        tile: StoredTileExpand<E, S>,
         index: ChunkIndexExpand<S, DIM>,
     ) -> TileExpand<E, S> {
-        self.scatter(scope, group, tile, index, &Policy::promise(), false)
+        self.scatter(scope, group, tile, index, false)
     }
     /// Expansion of [`GatherScatterViewMut::store_masked`].
     pub fn __expand_store_masked_method(
         &mut self,
         scope: &Scope,
         group: &GroupExpand,
-        tile: TileExpand<E, S>,
+        tile: StoredTileExpand<E, S>,
         index: ChunkIndexExpand<S, DIM>,
     ) -> TileExpand<E, S> {
-        self.scatter(scope, group, tile, index, &self.policy, true)
+        self.scatter(scope, group, tile, index, true)
+    }
+    /// Expansion of [`GatherScatterViewMut::combine`].
+    pub fn __expand_combine_method<O: Associative<E>>(
+        &mut self,
+        scope: &Scope,
+        group: &GroupExpand,
+        tile: StoredTileExpand<E, S>,
+        index: ChunkIndexExpand<S, DIM>,
+    ) -> TileExpand<E, S> {
+        self.join::<O>(scope, group, tile, index, false)
+    }
+    /// Expansion of [`GatherScatterViewMut::combine_masked`].
+    pub fn __expand_combine_masked_method<O: Associative<E>>(
+        &mut self,
+        scope: &Scope,
+        group: &GroupExpand,
+        tile: StoredTileExpand<E, S>,
+        index: ChunkIndexExpand<S, DIM>,
+    ) -> TileExpand<E, S> {
+        self.join::<O>(scope, group, tile, index, true)
+    }
+
+    fn read(
+        &self,
+        scope: &Scope,
+        group: &GroupExpand,
+        index: ChunkIndexExpand<S, DIM>,
+        fill: Option<NativeExpand<E>>,
+    ) -> TileExpand<E, S>
+    where
+        E: Numeric,
+    {
+        const CALL: &str = "GatherScatterViewMut::load";
+        let access = index.access(scope, &self.options.rules(fill.is_some()));
+        let region = self.region.of_rank(scope, access.axes.len());
+        access.read_now(scope, CALL, group, &region, fill, self.options.hints)
     }
 
     fn scatter(
         &self,
         scope: &Scope,
         group: &GroupExpand,
-        tile: TileExpand<E, S>,
+        tile: StoredTileExpand<E, S>,
         index: ChunkIndexExpand<S, DIM>,
-        policy: &Policy,
         masked: bool,
     ) -> TileExpand<E, S> {
-        let access = index.access(&self.dims, policy);
+        let access = index.access(scope, &self.options.rules(masked));
+        let region = self.region.of_rank(scope, access.axes.len());
         let memory = self.region.memory();
         let sink = Sink {
             call: "GatherScatterViewMut::store",
             masked,
+            rivals: self.options.winner.rivals(),
+            hints: self.options.hints,
             write: &|scope, offset, value| memory.write(scope, offset, value),
         };
-        access.store(scope, group, &self.region, &tile, sink);
-        tile
+        tile.given(scope, |given| {
+            access.store(scope, group, &region, given, sink);
+        })
     }
+
+    fn join<O: Associative<E>>(
+        &self,
+        scope: &Scope,
+        group: &GroupExpand,
+        tile: StoredTileExpand<E, S>,
+        index: ChunkIndexExpand<S, DIM>,
+        masked: bool,
+    ) -> TileExpand<E, S> {
+        let access = index.access(scope, &self.options.rules(masked));
+        let region = self.region.of_rank(scope, access.axes.len());
+        let memory = self.region.memory();
+        tile.given(scope, |given| {
+            assert!(
+                !given.is_held,
+                "girih: GatherScatterViewMut::combine: a tile that units hold in registers; one that any unit can read \
+                 is needed: store it, and load it from there"
+            );
+            let sink = Sink {
+                call: "GatherScatterViewMut::combine",
+                masked,
+                rivals: Some(Rivals::Combined {
+                    packets: given.packets,
+                    combine: &|scope, a, b| combined::<E, O>(scope, a, b),
+                }),
+                hints: self.options.hints,
+                write: &|scope, offset, value| memory.write(scope, offset, value),
+            };
+            access.store(scope, group, &region, given, sink);
+        })
+    }
+}
+
+/// The elements of two packets, combined lane by lane.
+fn combined<E: Scalar, O: Associative<E>>(
+    scope: &Scope,
+    first: Packet<E>,
+    second: Packet<E>,
+) -> Packet<E> {
+    let only = |packet: Packet<E>| NativeExpand::<E>::from(packet.read_value(scope));
+    let lanes: Vec<_> = match width(scope, &first) {
+        1 => vec![O::__expand_combine(scope, only(first), only(second))],
+        width => (0..width)
+            .map(|index| {
+                let (first, second) = (lane(scope, first, index), lane(scope, second, index));
+                O::__expand_combine(scope, first, second)
+            })
+            .collect(),
+    };
+    join(scope, &lanes)
 }

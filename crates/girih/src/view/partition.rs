@@ -1,32 +1,15 @@
-//! [`TileView`] and its form that stores.
+//! Regular partitions of a tensor, and the numbers of their tiles.
 
-use super::access::{Access, Axis, Region, Sink};
-use super::index::{Indices, IndicesExpand};
-use super::padding::{PadValue, Padding};
-use super::span::{Span, SpanExpand, SpanMut, SpanMutExpand, SpanSource, SpanSourceMut};
-use super::start::StartExpand;
-use crate::coop::{Group, GroupExpand};
+use super::access::{Access, Axis, Way};
+use super::bounds::Rules;
+use super::start::{Start, StartExpand};
 use crate::handle::comptime_handle;
-use crate::tile::{Tile, TileExpand, TileShape};
+use crate::tile::TileShape;
 use core::marker::PhantomData;
 use cubecl::prelude::*;
 
-/// Reads the tiles of a regular partition of a tensor: tile `i` starts at `i * step`.
-///
-/// Tile dimension `k` is axis `order[k]` of the tensor ([`order`](Self::order); by default axis `k`), and tiles are
-/// `step[k]` elements apart ([`step`](Self::step); by default the tile's extent). The rank of the tile's shape must be
-/// that of the tensor.
-pub struct TileView<'a, E: Scalar, S: TileShape> {
-    _memory: PhantomData<&'a E>,
-    _shape: PhantomData<S>,
-}
-
-/// As [`TileView`], to store. Tiles at the edge are clipped by [`store_masked`](Self::store_masked); one wholly outside
-/// stores nothing.
-pub struct TileViewMut<'a, E: Scalar, S: TileShape> {
-    _memory: PhantomData<&'a mut E>,
-    _shape: PhantomData<S>,
-}
+/// The greatest rank of a tile.
+const MAX_RANK: usize = 5;
 
 /// One number per dimension of a tile, known when the kernel is expanded: `[1, 0]`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -54,35 +37,52 @@ impl From<Vec<usize>> for Dims {
     }
 }
 
-/// The number of a tile: one `u32` or `usize` per dimension, as a tuple, or alone where the rank is 1.
+/// The number of a tile: one integer per dimension, as a tuple, or alone where the rank is 1; or a [`TileIndex`].
+///
+/// A number below 0, or past the last tile, is one of a tile that is wholly outside.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not the number of a tile of shape `{S}`",
-    note = "a tile is numbered by one `u32` or `usize` per dimension of its shape: `(i, j)`"
+    note = "a tile is numbered by one integer per dimension of its shape: `(i, j)`"
 )]
 pub trait TileIndexPack<S: TileShape> {}
 
 /// A number along one dimension of a partition.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not number tiles",
-    note = "tiles are numbered by `u32` or `usize`"
+    note = "tiles are numbered by integers"
 )]
-pub trait TileNumber {}
-impl TileNumber for u32 {}
-impl TileNumber for usize {}
-impl TileNumber for i32 {}
+pub trait TileNumber: Start {}
 
-/// Any [`TileIndexPack`], as one type.
+/// The number of a tile of shape `S`, whatever it was made of.
 pub struct TileIndex<S: TileShape>(PhantomData<S>);
+impl<S: TileShape> TileIndexPack<S> for TileIndex<S> {}
 /// What a [`TileIndex`] is while the kernel is expanded.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub struct TileIndexExpand<S: TileShape> {
-    starts: Vec<StartExpand>,
+    /// One for each dimension, and as many more as make up the greatest rank.
+    starts: [StartExpand; MAX_RANK],
     _shape: PhantomData<S>,
 }
+impl<S: TileShape> Clone for TileIndex<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<S: TileShape> Copy for TileIndex<S> {}
 impl<S: TileShape> CubeType for TileIndex<S> {
     type ExpandType = TileIndexExpand<S>;
 }
 comptime_handle!([S: TileShape] TileIndexExpand<S>);
+
+impl<S: TileShape> TileIndexExpand<S> {
+    pub(super) fn new(starts: &[StartExpand]) -> Self {
+        let none = StartExpand::from(0usize);
+        Self {
+            starts: core::array::from_fn(|dim| starts.get(dim).copied().unwrap_or(none)),
+            _shape: PhantomData,
+        }
+    }
+}
 
 macro_rules! tile_index {
     ($($dim:ident $number:ident),*) => {
@@ -91,7 +91,7 @@ macro_rules! tile_index {
         impl<$($dim: Size, $number: Into<StartExpand>),*> From<($($number,)*)> for TileIndexExpand<($($dim,)*)> {
             #[allow(non_snake_case)]
             fn from(($($number,)*): ($($number,)*)) -> Self {
-                Self { starts: vec![$($number.into()),*], _shape: PhantomData }
+                Self::new(&[$($number.into()),*])
             }
         }
     };
@@ -101,8 +101,9 @@ tile_index!(A Ia, B Ib);
 tile_index!(A Ia, B Ib, C Ic);
 tile_index!(A Ia, B Ib, C Ic, D Id);
 tile_index!(A Ia, B Ib, C Ic, D Id, F If);
-macro_rules! lone_tile_index {
+macro_rules! tile_numbers {
     ($($number:ty),*) => {$(
+        impl TileNumber for $number {}
         #[diagnostic::do_not_recommend]
         impl<A: Size> TileIndexPack<(A,)> for $number {}
         impl<A: Size> From<NativeExpand<$number>> for TileIndexExpand<(A,)> {
@@ -117,18 +118,18 @@ macro_rules! lone_tile_index {
         }
     )*};
 }
-lone_tile_index!(u32, usize, i32);
+tile_numbers!(u8, u16, u32, u64, usize, i8, i16, i32, i64);
 
 /// Extents, axis order and steps of a partition.
 #[derive(Clone)]
-struct Partition {
+pub(super) struct Partition {
     dims: Vec<usize>,
-    order: Vec<usize>,
-    step: Vec<usize>,
+    pub order: Vec<usize>,
+    pub step: Vec<usize>,
 }
 
 impl Partition {
-    fn new(dims: Vec<usize>) -> Self {
+    pub(super) fn new(dims: Vec<usize>) -> Self {
         Self {
             order: (0..dims.len()).collect(),
             step: dims.clone(),
@@ -136,7 +137,7 @@ impl Partition {
         }
     }
 
-    fn ordered(mut self, call: &str, Dims(order): Dims) -> Self {
+    pub(super) fn ordered(mut self, call: &str, Dims(order): Dims) -> Self {
         let mut sorted = order.clone();
         sorted.sort_unstable();
         assert!(
@@ -148,7 +149,7 @@ impl Partition {
         self
     }
 
-    fn stepped(mut self, call: &str, Dims(step): Dims) -> Self {
+    pub(super) fn stepped(mut self, call: &str, Dims(step): Dims) -> Self {
         assert!(
             step.len() == self.dims.len() && !step.contains(&0),
             "girih: {call}::step: {step:?}; one step of at least 1 for each of the {} dimensions is needed",
@@ -159,253 +160,24 @@ impl Partition {
     }
 
     /// Axis `order[k]` of memory is tile dimension `k`.
-    fn access<S: TileShape>(&self, scope: &Scope, index: TileIndexExpand<S>) -> Access {
+    pub(super) fn access<S: TileShape>(
+        &self,
+        scope: &Scope,
+        index: TileIndexExpand<S>,
+        rules: &Rules,
+    ) -> Access {
         let mut axes: Vec<_> = (0..self.dims.len()).collect();
         axes.sort_unstable_by_key(|&dim| self.order[dim]);
-        let axes = axes.into_iter().map(|dim| {
-            let start = index.starts[dim].clone().tile(scope);
-            Axis::Run {
-                dim,
+        let axes = axes.into_iter().map(|dim| Axis {
+            dim,
+            way: Way::Run {
                 step: self.step[dim],
-                start,
-            }
+                start: index.starts[dim].tile().read(scope),
+            },
+            policy: rules.policy(dim, false),
         });
         Access {
             axes: axes.collect(),
         }
-    }
-}
-
-macro_rules! expand_types {
-    ($($view:ident, $expand:ident, $name:literal;)*) => {$(
-        /// What the view is while the kernel is expanded.
-        pub struct $expand<E: Scalar, S: TileShape> {
-            region: Region<E>,
-            partition: Partition,
-            _shape: PhantomData<S>,
-        }
-        impl<E: Scalar, S: TileShape> Clone for $expand<E, S> {
-            fn clone(&self) -> Self {
-                Self { region: self.region.clone(), partition: self.partition.clone(), _shape: PhantomData }
-            }
-        }
-        impl<E: Scalar, S: TileShape> CubeType for $view<'_, E, S> {
-            type ExpandType = $expand<E, S>;
-        }
-        comptime_handle!([E: Scalar, S: TileShape] $expand<E, S>);
-
-        impl<E: Scalar, S: TileShape> $view<'_, E, S> {
-            /// The same view with tile dimension `k` along axis `order[k]` of the tensor; a permutation.
-            #[allow(unused_variables)]
-            pub fn order(self, order: impl Into<Dims>) -> Self {
-                cubecl::unexpanded!()
-            }
-            /// The same view with tiles `step[k]` elements apart: fewer than the tile's extent overlaps, more leaves
-            /// gaps.
-            #[allow(unused_variables)]
-            pub fn step(self, step: impl Into<Dims>) -> Self {
-                cubecl::unexpanded!()
-            }
-        }
-        impl<E: Scalar, S: TileShape> $expand<E, S> {
-            /// Expansion of `order`.
-            pub fn __expand_order_method(mut self, _scope: &Scope, order: Dims) -> Self {
-                self.partition = self.partition.ordered($name, order);
-                self
-            }
-            /// Expansion of `step`.
-            pub fn __expand_step_method(mut self, _scope: &Scope, step: Dims) -> Self {
-                self.partition = self.partition.stepped($name, step);
-                self
-            }
-        }
-    )*};
-}
-expand_types! {
-    TileView, TileViewExpand, "TileView";
-    TileViewMut, TileViewMutExpand, "TileViewMut";
-}
-
-impl<'a, E: Scalar, S: TileShape> TileView<'a, E, S> {
-    /// The view of a tensor, or of a slice as a tensor of rank 1.
-    #[allow(unused_variables)]
-    pub fn of(source: impl SpanSource<'a, E>) -> Self {
-        cubecl::unexpanded!()
-    }
-    /// The memory viewed.
-    pub fn span(&self) -> Span<'a, E> {
-        cubecl::unexpanded!()
-    }
-    /// The tile of that number. All of it is promised to be in range; an element that is not is undefined behaviour.
-    #[allow(unused_variables)]
-    pub fn load(&self, group: &Group, index: impl TileIndexPack<S>) -> Tile<'a, E, S> {
-        cubecl::unexpanded!()
-    }
-    /// The tile of that number, `padding` where an element is out of range.
-    #[allow(unused_variables)]
-    pub fn load_masked(
-        &self,
-        group: &Group,
-        padding: impl Padding<E>,
-        index: impl TileIndexPack<S>,
-    ) -> Tile<'a, E, S> {
-        cubecl::unexpanded!()
-    }
-
-    /// Expansion of [`of`](Self::of).
-    pub fn __expand_of(scope: &Scope, source: SpanExpand<E>) -> TileViewExpand<E, S> {
-        let region = Region::new(scope, source.0, S::RANK);
-        TileViewExpand {
-            region,
-            partition: Partition::new(S::__expand_dims(scope)),
-            _shape: PhantomData,
-        }
-    }
-}
-
-impl<E: Scalar, S: TileShape> TileViewExpand<E, S> {
-    /// Expansion of [`TileView::span`].
-    pub fn __expand_span_method(&self, _scope: &Scope) -> SpanExpand<E> {
-        SpanExpand(self.region.memory())
-    }
-    /// Expansion of [`TileView::load`].
-    pub fn __expand_load_method(
-        &self,
-        scope: &Scope,
-        _group: &GroupExpand,
-        index: TileIndexExpand<S>,
-    ) -> TileExpand<E, S> {
-        self.tile(scope, index, None)
-    }
-    /// Expansion of [`TileView::load_masked`].
-    pub fn __expand_load_masked_method(
-        &self,
-        scope: &Scope,
-        _group: &GroupExpand,
-        padding: PadValue<E>,
-        index: TileIndexExpand<S>,
-    ) -> TileExpand<E, S> {
-        self.tile(scope, index, Some(padding.value(scope)))
-    }
-
-    fn tile(
-        &self,
-        scope: &Scope,
-        index: TileIndexExpand<S>,
-        fill: Option<NativeExpand<E>>,
-    ) -> TileExpand<E, S> {
-        let access = self.partition.access(scope, index);
-        let region = self.region.clone();
-        TileExpand::new(region.width(), move |scope, at, width| {
-            access.fetch(scope, &region, at, width, fill)
-        })
-    }
-}
-
-impl<'a, I: Int, S: TileShape> TileView<'a, I, S> {
-    /// The tile of that number as a list of indices, which ends where the tensor does: for the list's place in a
-    /// gather or scatter.
-    #[allow(unused_variables)]
-    pub fn indices(&self, index: impl TileIndexPack<S>) -> Indices<'a, I, S> {
-        cubecl::unexpanded!()
-    }
-}
-impl<I: Int, S: TileShape> TileViewExpand<I, S> {
-    /// Expansion of [`TileView::indices`].
-    pub fn __expand_indices_method(
-        &self,
-        scope: &Scope,
-        index: TileIndexExpand<S>,
-    ) -> IndicesExpand<I, S> {
-        IndicesExpand::new(self.region.clone(), self.partition.access(scope, index))
-    }
-}
-
-impl<'a, E: Scalar, S: TileShape> TileViewMut<'a, E, S> {
-    /// The view of a tensor, or of a slice as a tensor of rank 1.
-    #[allow(unused_variables)]
-    pub fn of(source: impl SpanSourceMut<'a, E>) -> Self {
-        cubecl::unexpanded!()
-    }
-    /// The memory viewed.
-    pub fn span(&self) -> SpanMut<'a, E> {
-        cubecl::unexpanded!()
-    }
-    /// Stores the tile of that number and gives it back. All of it is promised to be in range; an element that is not
-    /// is undefined behaviour.
-    #[allow(unused_variables)]
-    pub fn store<'t>(
-        &mut self,
-        group: &Group,
-        tile: Tile<'t, E, S>,
-        index: impl TileIndexPack<S>,
-    ) -> Tile<'t, E, S> {
-        cubecl::unexpanded!()
-    }
-    /// Stores the elements of the tile that are in range, and gives it back.
-    #[allow(unused_variables)]
-    pub fn store_masked<'t>(
-        &mut self,
-        group: &Group,
-        tile: Tile<'t, E, S>,
-        index: impl TileIndexPack<S>,
-    ) -> Tile<'t, E, S> {
-        cubecl::unexpanded!()
-    }
-
-    /// Expansion of [`of`](Self::of).
-    pub fn __expand_of(scope: &Scope, source: SpanMutExpand<E>) -> TileViewMutExpand<E, S> {
-        let region = Region::new(scope, source.0, S::RANK);
-        TileViewMutExpand {
-            region,
-            partition: Partition::new(S::__expand_dims(scope)),
-            _shape: PhantomData,
-        }
-    }
-}
-
-impl<E: Scalar, S: TileShape> TileViewMutExpand<E, S> {
-    /// Expansion of [`TileViewMut::span`].
-    pub fn __expand_span_method(&self, _scope: &Scope) -> SpanMutExpand<E> {
-        SpanMutExpand(self.region.memory())
-    }
-    /// Expansion of [`TileViewMut::store`].
-    pub fn __expand_store_method(
-        &mut self,
-        scope: &Scope,
-        group: &GroupExpand,
-        tile: TileExpand<E, S>,
-        index: TileIndexExpand<S>,
-    ) -> TileExpand<E, S> {
-        self.put(scope, group, tile, index, false)
-    }
-    /// Expansion of [`TileViewMut::store_masked`].
-    pub fn __expand_store_masked_method(
-        &mut self,
-        scope: &Scope,
-        group: &GroupExpand,
-        tile: TileExpand<E, S>,
-        index: TileIndexExpand<S>,
-    ) -> TileExpand<E, S> {
-        self.put(scope, group, tile, index, true)
-    }
-
-    fn put(
-        &self,
-        scope: &Scope,
-        group: &GroupExpand,
-        tile: TileExpand<E, S>,
-        index: TileIndexExpand<S>,
-        masked: bool,
-    ) -> TileExpand<E, S> {
-        let access = self.partition.access(scope, index);
-        let memory = self.region.memory();
-        let sink = Sink {
-            call: "TileViewMut::store",
-            masked,
-            write: &|scope, offset, value| memory.write(scope, offset, value),
-        };
-        access.store(scope, group, &self.region, &tile, sink);
-        tile
     }
 }

@@ -1,17 +1,16 @@
-//! Where a tile starts along a dimension that is not gathered.
+//! Where a tile starts along a dimension that does not list its indices.
 
+use super::saturate::{cut, distance, narrowed, product, sum, widened};
 use crate::handle::comptime_handle;
 use cubecl::prelude::*;
+use std::rc::Rc;
 
-/// A start offset: `u32`, `usize` or `i32` elements (below 0 is out of bounds), or a [`chunk()`] number.
+/// A start offset: any integer, in elements (below 0 is out of bounds), or a [`chunk()`] number.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a start offset",
-    note = "a start is a `u32`, `usize` or `i32` in elements, or `chunk(i)` for a multiple of the tile's extent"
+    note = "a start is an integer in elements, or `chunk(i)` for a multiple of the tile's extent"
 )]
 pub trait Start {}
-impl Start for u32 {}
-impl Start for usize {}
-impl Start for i32 {}
 impl Start for Chunk {}
 
 /// A start that is a multiple of the tile's extent along its dimension, so that it keeps vectors aligned.
@@ -42,149 +41,335 @@ pub mod chunk {
 }
 
 /// A start while the kernel is expanded.
-#[derive(Clone)]
-pub enum StartExpand {
-    /// Elements from 0 on.
-    Unsigned(NativeExpand<usize>),
-    /// 32-bit elements from 0 on, widened when used.
-    Unsigned32(NativeExpand<u32>),
-    /// Elements, maybe below 0.
+#[derive(Clone, Copy)]
+pub struct StartExpand {
+    given: Given,
+    /// Whether the number counts tiles, or elements.
+    tiles: bool,
+}
+
+/// A number of one of the types in which indices are computed.
+#[derive(Clone, Copy)]
+enum Number {
+    /// 32 bits, from 0 on.
+    Unsigned(NativeExpand<u32>),
     Signed(NativeExpand<i32>),
-    /// Multiples of the tile's extent, or of a partition's step.
-    Tile(NativeExpand<usize>),
-}
-
-impl From<NativeExpand<usize>> for StartExpand {
-    fn from(start: NativeExpand<usize>) -> Self {
-        Self::Unsigned(start)
-    }
-}
-impl From<NativeExpand<u32>> for StartExpand {
-    fn from(start: NativeExpand<u32>) -> Self {
-        Self::Unsigned32(start)
-    }
-}
-impl From<NativeExpand<i32>> for StartExpand {
-    fn from(start: NativeExpand<i32>) -> Self {
-        Self::Signed(start)
-    }
-}
-impl From<ChunkExpand> for StartExpand {
-    fn from(chunk: ChunkExpand) -> Self {
-        Self::Tile(chunk.0)
-    }
-}
-macro_rules! literal_starts {
-    ($($literal:ty),*) => {$(
-        impl From<$literal> for StartExpand {
-            fn from(start: $literal) -> Self {
-                Self::from(NativeExpand::<$literal>::from(start))
-            }
-        }
-    )*};
-}
-literal_starts!(i32, u32, usize);
-
-/// A position along an axis: the element, and whether it is in range (`None`: it always is).
-pub(super) struct Position {
-    pub element: NativeExpand<usize>,
-    pub in_range: Option<NativeExpand<bool>>,
+    /// As wide as the kernel's addresses, from 0 on.
+    Address(NativeExpand<usize>),
+    UnsignedLong(NativeExpand<u64>),
+    SignedLong(NativeExpand<i64>),
 }
 
 impl StartExpand {
-    /// The element `coordinate` steps after the start, along an axis of `extent` elements.
-    pub(super) fn position(
+    /// This number as one of tiles.
+    pub(super) fn tile(self) -> Self {
+        Self {
+            tiles: true,
+            ..self
+        }
+    }
+
+    /// What the start is now, whatever the kernel assigns to its variable later.
+    pub(super) fn read(self, scope: &Scope) -> Self {
+        match self.given.known() {
+            Some(_) => self,
+            None => Self {
+                given: self.given.read(scope),
+                ..self
+            },
+        }
+    }
+
+    /// Whether the start is a multiple of `width` elements: `None` where only the kernel can say.
+    pub(super) fn aligned(&self, step: usize, width: usize) -> Option<bool> {
+        let step = if self.tiles { step } else { 1 };
+        if step.is_multiple_of(width) {
+            return Some(true);
+        }
+        let known = self.given.known()?;
+        Some((known * step as i128).rem_euclid(width as i128) == 0)
+    }
+
+    /// The first index.
+    pub(super) fn first(&self, scope: &Scope, step: usize) -> First {
+        let step = if self.tiles { step } else { 1 };
+        match self.given.known() {
+            Some(known) => First::known(scope, known * step as i128),
+            None => First::of(scope, self.given.number(scope), step, self.tiles),
+        }
+    }
+}
+
+impl From<ChunkExpand> for StartExpand {
+    fn from(chunk: ChunkExpand) -> Self {
+        Self::from(chunk.0).tile()
+    }
+}
+
+macro_rules! starts {
+    ($($name:ident: $number:ty => $kind:ident($wide:ty);)*) => {
+        /// A number as the kernel gives it.
+        #[derive(Clone, Copy)]
+        enum Given {
+            $($name(NativeExpand<$number>)),*
+        }
+        impl Given {
+            /// The number, where it is known now.
+            fn known(&self) -> Option<i128> {
+                let constant = match self {
+                    $(Self::$name(number) => number.constant()),*
+                };
+                constant.map(|value| value.as_i128())
+            }
+
+            /// What the number is now, whatever the kernel assigns to its variable later.
+            fn read(self, scope: &Scope) -> Self {
+                match self {
+                    $(Self::$name(number) => Self::$name(number.read_value(scope).into())),*
+                }
+            }
+
+            fn number(&self, scope: &Scope) -> Number {
+                match *self {
+                    $(Self::$name(number) => Number::$kind(<$wide>::__expand_cast_from(scope, number))),*
+                }
+            }
+        }
+        $(
+            impl Start for $number {}
+            impl From<NativeExpand<$number>> for StartExpand {
+                fn from(start: NativeExpand<$number>) -> Self {
+                    Self { given: Given::$name(start), tiles: false }
+                }
+            }
+            impl From<$number> for StartExpand {
+                fn from(start: $number) -> Self {
+                    Self::from(NativeExpand::<$number>::from(start))
+                }
+            }
+        )*
+    };
+}
+starts! {
+    U8: u8 => Unsigned(u32);
+    U16: u16 => Unsigned(u32);
+    U32: u32 => Unsigned(u32);
+    Usize: usize => Address(usize);
+    U64: u64 => UnsignedLong(u64);
+    I8: i8 => Signed(i32);
+    I16: i16 => Signed(i32);
+    I32: i32 => Signed(i32);
+    I64: i64 => SignedLong(i64);
+}
+
+/// The index at which a run starts, as its distance from 0. A distance past all addresses is cut to the largest one.
+pub(super) struct First {
+    distance: NativeExpand<usize>,
+    /// Whether the index is below 0 (`None`: it is not).
+    negative: Option<NativeExpand<bool>>,
+    reach: Reach,
+    /// The index in 64 bits, for a report.
+    exact: Rc<dyn Fn(&Scope) -> NativeExpand<i64>>,
+}
+
+/// What is known of a sum of the distance and a coordinate.
+enum Reach {
+    /// Addresses hold it.
+    Held,
+    /// They may not: it then is less than the distance.
+    Wraps,
+    /// The distance itself is a product that addresses hold only where the number of tiles is at most that of the extent.
+    Product {
+        number: NativeExpand<usize>,
+        step: usize,
+    },
+}
+
+/// Bits of the kernel's addresses.
+fn address_bits(scope: &Scope) -> u32 {
+    8 * usize::__expand_size(scope) as u32
+}
+
+/// The largest address of the kernel.
+fn largest(scope: &Scope) -> u64 {
+    u64::MAX >> (64 - address_bits(scope))
+}
+
+impl First {
+    fn known(scope: &Scope, index: i128) -> Self {
+        let distance = index.unsigned_abs().min(largest(scope).into()) as u64;
+        let room = largest(scope) - distance;
+        let exact = index.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        Self {
+            distance: (distance as usize).into(),
+            negative: (index < 0).then(|| true.into()),
+            // Coordinates are below 2^31.
+            reach: match room >> 31 {
+                0 => Reach::Wraps,
+                _ => Reach::Held,
+            },
+            exact: Rc::new(move |_| exact.into()),
+        }
+    }
+
+    fn of(scope: &Scope, number: Number, step: usize, tiles: bool) -> Self {
+        let long = address_bits(scope) == 64;
+        let (magnitude, negative, is_small) = match number {
+            Number::Unsigned(number) => (usize::__expand_cast_from(scope, number), None, true),
+            Number::Address(number) => (number, None, false),
+            Number::UnsignedLong(number) => (cut::expand::<u64>(scope, number, long), None, false),
+            Number::Signed(number) => {
+                let negative = number.__expand_lt_method(scope, &0i32.into());
+                (
+                    distance::expand::<i32>(scope, number, long),
+                    Some(negative),
+                    true,
+                )
+            }
+            Number::SignedLong(number) => {
+                let negative = number.__expand_lt_method(scope, &0i64.into());
+                let distance = distance::expand::<i64>(scope, number, long);
+                (distance, Some(negative), false)
+            }
+        };
+        let (distance, reach) = match (tiles, negative) {
+            // A product of two numbers of 32 bits, and a coordinate beside it, need no more than 64.
+            _ if long && is_small => (scaled(scope, magnitude, step), Reach::Held),
+            (false, _) => (magnitude, Reach::Wraps),
+            (true, None) => {
+                let reach = Reach::Product {
+                    number: magnitude,
+                    step,
+                };
+                (scaled(scope, magnitude, step), reach)
+            }
+            (true, Some(_)) => {
+                // Far enough below 0, or past the extent, is as good as farther.
+                let most = (largest(scope) / 2 / step as u64) as usize;
+                let cut = magnitude.__expand_min_method(scope, most.into());
+                (scaled(scope, cut, step), Reach::Wraps)
+            }
+        };
+        Self {
+            distance,
+            negative,
+            reach,
+            exact: Rc::new(move |scope| exact(scope, number, step)),
+        }
+    }
+
+    /// Where the run starts, modulo `width`: 0 for whole vectors alone.
+    pub(super) fn misalignment(&self, scope: &Scope, width: usize) -> NativeExpand<usize> {
+        self.distance.__expand_rem_method(scope, width.into())
+    }
+
+    /// The index `coordinate` steps further, in 64 bits.
+    pub(super) fn index(&self, scope: &Scope, coordinate: NativeExpand<u32>) -> NativeExpand<i64> {
+        sum::expand(scope, (self.exact)(scope), coordinate)
+    }
+
+    /// The index `coordinate` steps further, modulo the addresses.
+    pub(super) fn element(
         &self,
         scope: &Scope,
-        step: usize,
         coordinate: NativeExpand<u32>,
+    ) -> NativeExpand<usize> {
+        let coordinate = usize::__expand_cast_from(scope, coordinate);
+        let after = |scope: &Scope| self.distance.__expand_add_method(scope, coordinate);
+        match self.negative {
+            None => after(scope),
+            Some(negative) => {
+                let before = coordinate.__expand_sub_method(scope, self.distance);
+                choose(scope, negative, before, after)
+            }
+        }
+    }
+
+    /// Whether the index `coordinate` steps further, which is `element` modulo the addresses, is below 0 (`None`: it is
+    /// not).
+    pub(super) fn is_below(
+        &self,
+        scope: &Scope,
+        coordinate: NativeExpand<u32>,
+    ) -> Option<NativeExpand<bool>> {
+        let negative = self.negative?;
+        let coordinate = usize::__expand_cast_from(scope, coordinate);
+        let before_0 = coordinate.__expand_lt_method(scope, &self.distance);
+        Some(and(scope, negative, before_0))
+    }
+
+    /// Whether an index that is not below 0, and is `element` modulo the addresses, is below the extent.
+    pub(super) fn is_inside(
+        &self,
+        scope: &Scope,
+        element: NativeExpand<usize>,
         extent: NativeExpand<usize>,
-    ) -> Position {
-        match self {
-            Self::Signed(start) => match start.constant() {
-                Some(known) if known.as_i64() >= 0 => {
-                    Self::Unsigned((known.as_i64() as usize).into())
-                        .position(scope, step, coordinate, extent)
-                }
-                _ => signed(scope, *start, coordinate, extent),
-            },
-            Self::Unsigned32(start) => {
-                let start = usize::__expand_cast_from(scope, *start);
-                Self::Unsigned(start).position(scope, step, coordinate, extent)
-            }
-            Self::Unsigned(start) => {
-                let element = add(scope, *start, coordinate);
-                let mut in_range = element.__expand_lt_method(scope, &extent);
-                if start.constant().is_none() {
-                    // A start near the top of the address type wraps around: then the start itself is out of range.
-                    let no_wrap = start.__expand_lt_method(scope, &extent);
-                    in_range = and(scope, in_range, no_wrap);
-                }
-                Position {
-                    element,
-                    in_range: Some(in_range),
-                }
-            }
-            Self::Tile(index) => {
-                let first = index.__expand_mul_method(scope, step.into());
-                let element = add(scope, first, coordinate);
-                let in_range = element.__expand_lt_method(scope, &extent);
+    ) -> NativeExpand<bool> {
+        let inside = element.__expand_lt_method(scope, &extent);
+        let held = match self.reach {
+            Reach::Held => return inside,
+            Reach::Wraps => element.__expand_ge_method(scope, &self.distance),
+            Reach::Product { number, step } => {
                 let tiles = extent.__expand_div_method(scope, step.into());
-                let no_wrap = index.__expand_le_method(scope, &tiles);
-                let in_range = and(scope, in_range, no_wrap);
-                Position {
-                    element,
-                    in_range: Some(in_range),
-                }
+                number.__expand_le_method(scope, &tiles)
             }
-        }
-    }
-
-    /// This number as one of tiles.
-    pub(super) fn tile(self, scope: &Scope) -> Self {
-        match self {
-            Self::Unsigned(number) | Self::Tile(number) => Self::Tile(number),
-            Self::Unsigned32(number) => Self::Tile(usize::__expand_cast_from(scope, number)),
-            Self::Signed(number) => Self::Tile(usize::__expand_cast_from(scope, number)),
-        }
-    }
-
-    /// Whether every start of this kind is a multiple of `width` elements: `None` where only the kernel can say.
-    pub(super) fn aligned(&self, step: usize, width: usize) -> Option<bool> {
-        let constant = match self {
-            Self::Unsigned(start) => start.constant(),
-            Self::Unsigned32(start) => start.constant(),
-            Self::Signed(start) => start.constant(),
-            Self::Tile(_) => return Some(step.is_multiple_of(width)),
         };
-        constant.map(|value| value.as_i64() % width as i64 == 0)
+        let held = match self.negative {
+            None => held,
+            Some(negative) => negative.__expand_or_method(scope, held),
+        };
+        and(scope, inside, held)
+    }
+
+    /// How far the index `coordinate` steps further is below 0, where it is.
+    pub(super) fn distance_below(
+        &self,
+        scope: &Scope,
+        coordinate: NativeExpand<u32>,
+    ) -> NativeExpand<usize> {
+        let coordinate = usize::__expand_cast_from(scope, coordinate);
+        self.distance.__expand_sub_method(scope, coordinate)
     }
 }
 
-fn signed(
-    scope: &Scope,
-    start: NativeExpand<i32>,
-    coordinate: NativeExpand<u32>,
-    extent: NativeExpand<usize>,
-) -> Position {
-    let coordinate = i32::__expand_cast_from(scope, coordinate);
-    let sum = start.__expand_add_method(scope, coordinate);
-    let element = usize::__expand_cast_from(scope, sum);
-    let not_below = sum.__expand_ge_method(scope, &0i32.into());
-    let below_end = element.__expand_lt_method(scope, &extent);
-    Position {
-        element,
-        in_range: Some(and(scope, not_below, below_end)),
+fn scaled(scope: &Scope, number: NativeExpand<usize>, step: usize) -> NativeExpand<usize> {
+    match step {
+        1 => number,
+        _ => number.__expand_mul_method(scope, step.into()),
     }
 }
 
-fn add(
+/// `number * step` in 64 bits, cut to what these hold.
+fn exact(scope: &Scope, number: Number, step: usize) -> NativeExpand<i64> {
+    let long = match number {
+        Number::Unsigned(number) => i64::__expand_cast_from(scope, number),
+        // Lavapipe may widen a negative number as one without a sign.
+        Number::Signed(number) => widened::expand(scope, number),
+        Number::Address(number) => {
+            let number = u64::__expand_cast_from(scope, number);
+            narrowed::expand(scope, number)
+        }
+        Number::UnsignedLong(number) => narrowed::expand(scope, number),
+        Number::SignedLong(number) => number,
+    };
+    product::expand(scope, long, step as i64)
+}
+
+/// `select`, where the condition may be known.
+pub(super) fn choose(
     scope: &Scope,
-    start: NativeExpand<usize>,
-    coordinate: NativeExpand<u32>,
+    condition: NativeExpand<bool>,
+    then: NativeExpand<usize>,
+    otherwise: impl FnOnce(&Scope) -> NativeExpand<usize>,
 ) -> NativeExpand<usize> {
-    let coordinate = usize::__expand_cast_from(scope, coordinate);
-    start.__expand_add_method(scope, coordinate)
+    match condition.constant() {
+        Some(known) if known.as_bool() => then,
+        Some(_) => otherwise(scope),
+        None => {
+            let otherwise = otherwise(scope);
+            select::expand::<usize>(scope, condition, then, otherwise)
+        }
+    }
 }
 
 pub(super) fn and(

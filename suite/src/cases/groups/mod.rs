@@ -1,6 +1,10 @@
 //! Cooperative groups on devices: which unit a mapping puts where, and what units of a group do together.
 
+mod clusters;
 mod collectives;
+#[cfg(feature = "offline")]
+pub mod costs;
+mod elements;
 #[cfg(feature = "offline")]
 pub mod instructions;
 mod mappings;
@@ -18,6 +22,8 @@ pub fn cases() -> Vec<Case> {
         mappings::cases(),
         parents::cases(),
         collectives::cases(),
+        elements::cases(),
+        clusters::cases(),
         votes::cases(),
         waits::cases(),
     ]

@@ -33,6 +33,16 @@ impl Split {
         }
     }
 
+    /// Whether it is one of the few that every element and operation is asked for.
+    pub(super) fn is_selected(&self, plane: u32) -> bool {
+        match self {
+            Self::Neighbours { count } => [3, plane / 2, plane].contains(count),
+            Self::Scattered { count } => *count == plane.div_ceil(2),
+            Self::Reversed { count } => *count == plane.min(5),
+            _ => true,
+        }
+    }
+
     /// Whether each group is a part of a plane: its units alone then call collectives.
     pub(super) fn is_within_planes(&self) -> bool {
         matches!(

@@ -4,7 +4,7 @@
 use cubecl::{ir::Scope, prelude::*};
 use girih::{prelude::*, view::Padding as ViewPadding};
 
-use super::{Access, GatherAt, Padding, TileAt, ViewVector};
+use super::{Access, GatherAt, Padding, TileAt, ViewVector, flat};
 use crate::{Error, Rt, Tensor as DeviceTensor, buffer::row_major};
 
 impl ViewPadding<f32> for Padding {
@@ -48,7 +48,15 @@ pub(super) fn answer(vector: &ViewVector, rt: &Rt) -> Option<Result<Vec<f32>, Er
             tile_store(rt, at, &stored(), &memory)?;
             Some(rt.read(&memory.storage))
         }
-        Access::GatherFlat { .. } | Access::ScatterFlat { .. } => None,
+        Access::GatherFlat { at, padding } => {
+            let out = loaded();
+            flat::gather(rt, at, &memory, &out, *padding)?;
+            Some(rt.read(&out.storage))
+        }
+        Access::ScatterFlat { at } => {
+            flat::scatter(rt, at, &stored(), &memory)?;
+            Some(rt.read(&memory.storage))
+        }
     }
 }
 

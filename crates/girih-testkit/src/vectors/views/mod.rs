@@ -15,6 +15,7 @@ use crate::{
     check::same,
 };
 
+mod flat;
 mod kernels;
 
 /// The `op`s of these vectors.

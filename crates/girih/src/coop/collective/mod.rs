@@ -174,10 +174,11 @@ impl GroupExpand {
             Reach::Lanes => {
                 Segment::of_group(&kernel, call, self).reduce::<E, O>(value, everywhere)
             }
-            Reach::Cube => memory::reduce::expand::<E, O>(scope, self, value, call),
+            Reach::Cube => memory::reduce::expand::<E, O>(scope, self, value, everywhere, call),
             Reach::Cluster if self.is_cluster(&kernel) => {
+                // The first unit speaks for its cube.
                 let of_cube = self.of_this_cube(scope, |cube| {
-                    memory::reduce::expand::<E, O>(scope, cube, value, call)
+                    memory::reduce::expand::<E, O>(scope, cube, value, false, call)
                 });
                 cluster::reduce::expand::<E, O>(scope, of_cube.unwrap_or(value), call)
             }
@@ -230,15 +231,18 @@ impl GroupExpand {
             Reach::Lanes => {
                 let segment = Segment::of_group(&kernel, call, self);
                 let scanned = segment.scan::<E, O>(value);
-                let before = segment.before::<E>(scanned);
+                let before = segment.before::<E, O>(scanned, value);
                 let both = O::__expand_combine(scope, first, before);
+                if segment::has_differences::<E, O>(scope) {
+                    return both;
+                }
                 let is_later = segment.rank.__expand_gt_method(scope, &0u32.into());
                 select::expand::<E>(scope, is_later, both, first)
             }
             Reach::Cube => memory::exclusive_scan::expand::<E, O>(scope, self, value, first, call),
             Reach::Cluster if self.is_cluster(&kernel) => {
                 let of_cube = self.of_this_cube(scope, |cube| {
-                    let total = memory::reduce::expand::<E, O>(scope, cube, value, call);
+                    let total = memory::reduce::expand::<E, O>(scope, cube, value, false, call);
                     let before = cluster::before::expand::<E, O>(scope, total, first, call);
                     memory::exclusive_scan::expand::<E, O>(scope, cube, value, before, call)
                 });
@@ -259,7 +263,14 @@ impl GroupExpand {
         value: NativeExpand<E>,
         rank: NativeExpand<u32>,
     ) -> NativeExpand<E> {
-        self.shuffled::<E>(scope, "Group::broadcast", value, rank).0
+        let call = "Group::broadcast";
+        match self.reach(&Kernel::of(scope)) {
+            Reach::Cube => {
+                let value = now(scope, value);
+                memory::broadcast::expand::<E>(scope, self, value, rank, call)
+            }
+            _ => self.shuffled::<E>(scope, call, value, rank).0,
+        }
     }
     /// Expansion of [`Group::shuffle`].
     pub fn __expand_shuffle_method<E: CubePrimitive>(

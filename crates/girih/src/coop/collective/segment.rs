@@ -2,12 +2,12 @@
 
 use super::super::group::GroupExpand;
 use super::super::lanes;
-use super::super::lower::{self, Words};
+use super::super::lower::{self, WordType, Words};
 use super::super::machine::{Kernel, Machine};
-use super::super::operators::Associative;
+use super::super::operators::{Associative, Known};
 use super::super::result::Placement;
 use super::super::words;
-use cubecl::ir::{ElemType, IntKind, UIntKind};
+use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use cubecl::prelude::*;
 
 /// A set of lanes of this plane, this one among them, in an order.
@@ -54,7 +54,71 @@ fn order_of_ranks(kernel: &Kernel<'_>, place: &Placement<Kernel<'_>>) -> NativeE
     })
 }
 
+/// A scalar of 32 bits that sums take whole, by its type.
+fn word_type<E: CubePrimitive>(scope: &Scope) -> Option<WordType> {
+    let of_scalar = match E::Scalar::elem_type(scope) {
+        ElemType::Int(IntKind::I32) => WordType::Signed,
+        ElemType::UInt(UIntKind::U32) => WordType::Unsigned,
+        ElemType::Float(FloatKind::F32) => WordType::Float,
+        _ => return None,
+    };
+    (E::__expand_vector_size(scope) == 1).then_some(of_scalar)
+}
+
+/// Whether the target has an instruction that combines what all lanes of a plane have.
+pub(super) fn has_instruction<E: CubePrimitive, O: Associative<E>>(kernel: &Kernel<'_>) -> bool {
+    let is_integer = matches!(
+        word_type::<E>(kernel.scope()),
+        Some(WordType::Signed | WordType::Unsigned)
+    );
+    is_integer && O::KNOWN.is_some_and(|operation| lower::reduces(kernel, operation))
+}
+
+/// Whether what comes before a value is its sum less the value, and nothing is 0.
+pub(super) fn has_differences<E: CubePrimitive, O: Associative<E>>(scope: &Scope) -> bool {
+    let is_integer = matches!(
+        word_type::<E>(scope),
+        Some(WordType::Signed | WordType::Unsigned)
+    );
+    is_integer && O::KNOWN == Some(Known::Sum)
+}
+
+/// What leaves a value as it is when it is combined with it.
+const fn neutral(operation: Known, ty: WordType) -> u32 {
+    match (operation, ty) {
+        (Known::Sum | Known::Or | Known::Xor, _) => 0,
+        (Known::Product, _) => 1,
+        (Known::And, _) => u32::MAX,
+        (Known::Min, WordType::Signed) => i32::MAX as u32,
+        (Known::Max, WordType::Signed) => i32::MIN as u32,
+        (Known::Min, _) => u32::MAX,
+        (Known::Max, _) => 0,
+    }
+}
+
 impl<'a> Segment<'a> {
+    /// The first `count` lanes of this plane, all of which are here. Where the plane is a multiple of it, and `count` a power
+    /// of two, the next lanes are a segment like it, and so on.
+    pub(super) fn of_first_lanes(kernel: &'a Kernel<'a>, call: &'a str, count: u32) -> Self {
+        let (lane, plane) = (kernel.lane(), kernel.widest_plane());
+        let rank = match count.is_power_of_two() && count < plane {
+            true => kernel.rem(lane, count.into()),
+            false => lane,
+        };
+        let first = match count.is_power_of_two() && count < plane {
+            true => kernel.sub(lane, rank),
+            false => 0u32.into(),
+        };
+        Self {
+            kernel,
+            call,
+            lanes: lanes::run(kernel, 0u32.into(), plane.into()),
+            rank,
+            count: count.into(),
+            order: Order::Neighbours(first, count),
+        }
+    }
+
     /// A group within one plane.
     pub(super) fn of_group(kernel: &'a Kernel<'a>, call: &'a str, group: &GroupExpand) -> Self {
         let place = Placement::<Kernel<'_>>::from(group.result.clone());
@@ -199,17 +263,61 @@ impl<'a> Segment<'a> {
         &self,
         value: NativeExpand<E>,
     ) -> Option<NativeExpand<E>> {
-        let is_signed = match E::Scalar::elem_type(self.scope()) {
-            ElemType::Int(IntKind::I32) => true,
-            ElemType::UInt(UIntKind::U32) => false,
-            _ => return None,
-        };
-        if E::__expand_vector_size(self.scope()) != 1 {
+        if !has_instruction::<E, O>(self.kernel) {
             return None;
         }
+        let is_signed = word_type::<E>(self.scope()) == Some(WordType::Signed);
         let word = words::split::<E>(self.scope(), self.call, value)[0];
         let reduced = lower::reduce(self.kernel, word, O::KNOWN?, is_signed, self.lanes)?;
         Some(words::join::<E>(self.scope(), self.call, &[reduced]))
+    }
+
+    /// The same of lanes whose number is below `end`; what combines to nothing, or anything, where there are none.
+    fn reduce_at_once_below<E: CubePrimitive, O: Associative<E>>(
+        &self,
+        value: NativeExpand<E>,
+        end: NativeExpand<u32>,
+    ) -> Option<NativeExpand<E>> {
+        let (kernel, scope) = (self.kernel, self.scope());
+        if !has_instruction::<E, O>(kernel) {
+            return None;
+        }
+        let nothing = neutral(O::KNOWN?, word_type::<E>(scope)?);
+        let word = words::split::<E>(scope, self.call, value)[0];
+        let is_one = kernel.is_below(kernel.lane(), end);
+        let word = kernel.select(is_one, word, nothing.into());
+        self.reduce_at_once::<E, O>(words::join::<E>(scope, self.call, &[word]))
+    }
+
+    /// All values of the [first lanes](Self::of_first_lanes), on every lane of the plane. The lanes after them hold the same
+    /// values over again.
+    pub(super) fn reduce_repeated<E: CubePrimitive, O: Associative<E>>(
+        &self,
+        value: NativeExpand<E>,
+    ) -> NativeExpand<E> {
+        let is_whole = self.kernel.constant(self.count) == self.kernel.plane();
+        match is_whole {
+            true => None,
+            false => self.reduce_at_once_below::<E, O>(value, self.count),
+        }
+        .unwrap_or_else(|| self.reduce::<E, O>(value, true))
+    }
+
+    /// Of the [first lanes](Self::of_first_lanes), the values of those below `end`, on every lane; anything where that is 0.
+    /// The lanes after them hold the same values over again.
+    pub(super) fn reduce_below<E: CubePrimitive, O: Associative<E>>(
+        &self,
+        value: NativeExpand<E>,
+        end: NativeExpand<u32>,
+    ) -> NativeExpand<E> {
+        if let Some(reduced) = self.reduce_at_once_below::<E, O>(value, end) {
+            return reduced;
+        }
+        let scanned = self.scan::<E, O>(value);
+        let last = self.kernel.saturating_sub(end, 1u32.into());
+        self.pass(scanned, |word| {
+            lower::shuffle(self.kernel, word, last, self.lanes)
+        })
     }
 
     /// Of a power of two of neighbours: each step doubles what a unit has, and all have all at the end.
@@ -250,25 +358,60 @@ impl<'a> Segment<'a> {
         &self,
         value: NativeExpand<E>,
     ) -> NativeExpand<E> {
-        let kernel = self.kernel;
-        let mut value = value;
-        for stride in self.strides() {
-            let is_first = kernel.is_below(self.rank, stride.into());
-            let rank = kernel.sub(self.rank, stride.into());
-            let rank = kernel.select(is_first, self.rank, rank);
-            let other = self.fetch(value, rank, true.into());
-            let both = O::__expand_combine(self.scope(), other, value);
-            value = select::expand::<E>(self.scope(), is_first, value, both);
-        }
-        value
+        self.strides().fold(value, |value, stride| {
+            let added = self.add_from_before::<E, O>(value, stride);
+            added.unwrap_or_else(|| self.combine_from_before::<E, O>(value, stride))
+        })
     }
 
-    /// What the unit before this one has; this unit's own value on the first.
-    pub(super) fn before<E: CubePrimitive>(&self, value: NativeExpand<E>) -> NativeExpand<E> {
+    /// A step of a scan, in two instructions where the target has them: sums of neighbours.
+    fn add_from_before<E: CubePrimitive, O: Associative<E>>(
+        &self,
+        value: NativeExpand<E>,
+        stride: u32,
+    ) -> Option<NativeExpand<E>> {
+        let Order::Neighbours(first, _) = self.order else {
+            return None;
+        };
+        let ty = word_type::<E>(self.scope())?;
+        if O::KNOWN != Some(Known::Sum) {
+            return None;
+        }
+        let word = words::split::<E>(self.scope(), self.call, value)[0];
+        let added = lower::add_from_before(self.kernel, word, ty, stride, first, self.lanes)?;
+        Some(words::join::<E>(self.scope(), self.call, &[added]))
+    }
+
+    fn combine_from_before<E: CubePrimitive, O: Associative<E>>(
+        &self,
+        value: NativeExpand<E>,
+        stride: u32,
+    ) -> NativeExpand<E> {
         let kernel = self.kernel;
+        let is_first = kernel.is_below(self.rank, stride.into());
+        let rank = kernel.sub(self.rank, stride.into());
+        let rank = kernel.select(is_first, self.rank, rank);
+        let other = self.fetch(value, rank, true.into());
+        let both = O::__expand_combine(self.scope(), other, value);
+        select::expand::<E>(self.scope(), is_first, value, both)
+    }
+
+    /// What the unit before this one has of a scan, in which this unit's value came to `scanned`; on the first, nothing where
+    /// [differences](has_differences) say it, else anything.
+    pub(super) fn before<E: CubePrimitive, O: Associative<E>>(
+        &self,
+        scanned: NativeExpand<E>,
+        value: NativeExpand<E>,
+    ) -> NativeExpand<E> {
+        let (kernel, scope) = (self.kernel, self.scope());
+        if has_differences::<E, O>(scope) {
+            let [all, own] =
+                [scanned, value].map(|value| words::split::<E>(scope, self.call, value)[0]);
+            return words::join::<E>(scope, self.call, &[kernel.sub(all, own)]);
+        }
         let is_first = kernel.is_below(self.rank, 1u32.into());
         let rank = kernel.sub(self.rank, 1u32.into());
         let rank = kernel.select(is_first, self.rank, rank);
-        self.fetch(value, rank, true.into())
+        self.fetch(scanned, rank, true.into())
     }
 }

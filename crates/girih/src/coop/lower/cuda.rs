@@ -3,7 +3,7 @@
 use super::super::lanes::each_word;
 use super::super::machine::{Kernel, Machine};
 use super::super::operators::Known;
-use super::Words;
+use super::{WordType, Words};
 use cubecl::ir::dialect::MemoryClobbers;
 use cubecl::prelude::*;
 use cubecl_cpp::cuda::ptx::{GenericToSharedOp, InlinePtxOp};
@@ -105,6 +105,31 @@ pub(in crate::coop) fn exchange(
     compute(kernel, &ptx, &[value, participants(kernel, lanes)])
 }
 
+pub(in crate::coop) fn reduces(kernel: &Kernel<'_>, operation: Known) -> bool {
+    kernel.architecture() >= REDUX && operation != Known::Product
+}
+
+/// The shuffle says whether there is such a lane, which nothing has to compute.
+pub(in crate::coop) fn add_from_before(
+    kernel: &Kernel<'_>,
+    value: NativeExpand<u32>,
+    ty: WordType,
+    stride: u32,
+    first: NativeExpand<u32>,
+    lanes: Words,
+) -> Option<NativeExpand<u32>> {
+    let add = match ty {
+        WordType::Signed | WordType::Unsigned => "add.u32",
+        WordType::Float => "add.rn.f32",
+    };
+    let ptx = format!(
+        "{{\n.reg .b32 sum;\n.reg .pred there;\nshfl.sync.up.b32 sum|there, $1, {stride}, $2, $3;\n@there {add} sum, sum, \
+         $1;\nmov.b32 $0, sum;\n}}"
+    );
+    let lanes = participants(kernel, lanes);
+    Some(compute(kernel, &ptx, &[value, first, lanes]))
+}
+
 pub(in crate::coop) fn reduce(
     kernel: &Kernel<'_>,
     value: NativeExpand<u32>,
@@ -114,7 +139,7 @@ pub(in crate::coop) fn reduce(
 ) -> Option<NativeExpand<u32>> {
     let number = if is_signed { "s32" } else { "u32" };
     let (name, ty) = match operation {
-        _ if kernel.architecture() < REDUX => return None,
+        _ if !reduces(kernel, operation) => return None,
         Known::Sum => ("add", number),
         Known::Min => ("min", number),
         Known::Max => ("max", number),

@@ -13,6 +13,14 @@ use pliron::value::Value;
 /// The lanes of a plane, and a number of each.
 pub(super) type Words = [NativeExpand<u32>; WORDS];
 
+/// What a word is, to an instruction that computes with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WordType {
+    Signed,
+    Unsigned,
+    Float,
+}
+
 macro_rules! lowered {
     ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $ty:ty),*) $(-> $out:ty)?;)*) => {$(
         $(#[$doc])*
@@ -34,6 +42,11 @@ lowered! {
     fn shuffle(value: NativeExpand<u32>, from: NativeExpand<u32>, lanes: Words) -> NativeExpand<u32>;
     /// What the unit has whose lane differs in the bits of `bits`, which is one of `lanes`, as this one is.
     fn exchange(value: NativeExpand<u32>, bits: u32, lanes: Words) -> NativeExpand<u32>;
+    /// Whether the target has an instruction that combines integers of all lanes.
+    fn reduces(operation: Known) -> bool;
+    /// What the unit `stride` lanes before this one has added to this unit's, if that lane is not before `first`, which this
+    /// unit's is not; if the target does that at once.
+    fn add_from_before(value: NativeExpand<u32>, ty: WordType, stride: u32, first: NativeExpand<u32>, lanes: Words) -> Option<NativeExpand<u32>>;
     /// All values of `lanes` combined, if the target has an instruction for it.
     fn reduce(value: NativeExpand<u32>, operation: Known, is_signed: bool, lanes: Words) -> Option<NativeExpand<u32>>;
     /// Waits for the units of `lanes`, and sees what they wrote.

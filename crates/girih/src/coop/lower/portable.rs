@@ -3,7 +3,7 @@
 use super::super::lanes::each_word;
 use super::super::machine::{Kernel, Machine};
 use super::super::operators::Known;
-use super::Words;
+use super::{WordType, Words};
 use cubecl::prelude::*;
 use pliron::value::Value;
 
@@ -66,6 +66,21 @@ pub(in crate::coop) fn exchange(
     _lanes: Words,
 ) -> NativeExpand<u32> {
     plane_shuffle_xor::expand::<u32>(kernel.scope(), value, bits.into())
+}
+
+pub(in crate::coop) fn reduces(_kernel: &Kernel<'_>, _operation: Known) -> bool {
+    false
+}
+
+pub(in crate::coop) fn add_from_before(
+    _kernel: &Kernel<'_>,
+    _value: NativeExpand<u32>,
+    _ty: WordType,
+    _stride: u32,
+    _first: NativeExpand<u32>,
+    _lanes: Words,
+) -> Option<NativeExpand<u32>> {
+    None
 }
 
 pub(in crate::coop) fn reduce(

@@ -1,0 +1,237 @@
+//! Collectives of groups that go on from plane to plane: what each plane has of a group is combined from lane to lane, what
+//! the planes have through shared memory.
+// CubeCL's macros write undocumented twins of the items here.
+#![allow(missing_docs)]
+// The expansions use them.
+#![allow(clippy::extra_unused_type_parameters)]
+
+mod scratch;
+mod teams;
+mod walks;
+
+use super::super::group::{Group, GroupExpand};
+use super::super::machine::Kernel;
+use super::super::operators::Associative;
+use super::segment::{self, Segment};
+use crate::memory::shared;
+use cubecl::frontend::branch;
+use cubecl::prelude::*;
+use scratch::{half, halves, wait_for_readers};
+use teams::{has_parts, seats, slots, team};
+use walks::{all, before, walk, walk_before};
+
+#[cube]
+#[allow(unused_variables)]
+fn wait_together(group: &Group, #[comptime] call: &'static str) {
+    intrinsic!(|scope| { group.wait_together(&Kernel::of(scope), call) })
+}
+
+/// What `f` makes of the value in this unit's segment, where it is in a group.
+fn in_segment<E: CubePrimitive>(
+    scope: &Scope,
+    call: &str,
+    group: &GroupExpand,
+    value: NativeExpand<E>,
+    f: impl Fn(&Segment<'_>, NativeExpand<E>) -> NativeExpand<E>,
+) -> NativeExpand<E> {
+    if !has_parts(group) {
+        return value;
+    }
+    let on = |scope: &Scope| {
+        let kernel = Kernel::of(scope);
+        f(&Segment::of_part(&kernel, call, group), value)
+    };
+    let is_valid = group.result.is_valid;
+    if is_valid.constant().is_some() {
+        return on(scope);
+    }
+    let mut out = value.into_mut(scope);
+    branch::if_expand(scope, is_valid, |scope| {
+        let made = on(scope);
+        out.__expand_assign_method(scope, made);
+    });
+    out
+}
+
+#[cube]
+#[allow(unused_variables)]
+fn reduced_part<E: CubePrimitive, O: Associative<E>>(
+    group: &Group,
+    value: E,
+    #[comptime] call: &'static str,
+) -> E {
+    intrinsic!(|scope| {
+        in_segment::<E>(scope, call, group, value, |segment, value| {
+            segment.reduce::<E, O>(value, false)
+        })
+    })
+}
+
+#[cube]
+#[allow(unused_variables)]
+fn scanned_part<E: CubePrimitive, O: Associative<E>>(
+    group: &Group,
+    value: E,
+    #[comptime] call: &'static str,
+) -> E {
+    intrinsic!(|scope| {
+        in_segment::<E>(scope, call, group, value, |segment, value| {
+            segment.scan::<E, O>(value)
+        })
+    })
+}
+
+#[cube]
+#[allow(unused_variables)]
+fn part_before<E: CubePrimitive, O: Associative<E>>(
+    group: &Group,
+    scanned: E,
+    value: E,
+    #[comptime] call: &'static str,
+) -> E {
+    intrinsic!(|scope| {
+        in_segment::<E>(scope, call, group, scanned, |segment, scanned| {
+            segment.before::<E, O>(scanned, value)
+        })
+    })
+}
+
+/// Whether the first unit of a segment finds nothing before it, in an exclusive scan.
+#[cube]
+#[allow(unused_variables)]
+fn has_nothing_first<E: CubePrimitive, O: Associative<E>>(group: &Group) -> comptime_type!(bool) {
+    intrinsic!(|scope| { has_parts(group) && segment::has_differences::<E, O>(scope) })
+}
+
+/// All values of the group combined, on each of its units, or where `everywhere` is not asked for on the first segment's at
+/// least.
+#[cube]
+pub(super) fn reduce<E: CubePrimitive, O: Associative<E>>(
+    group: &Group,
+    value: E,
+    #[comptime] everywhere: bool,
+    #[comptime] call: &'static str,
+) -> E {
+    let team = team(group, call);
+    let len = slots(group);
+    let halves = halves(group, false);
+    let walk = walk(group);
+    let mut slots = shared::<E>(comptime!(len * halves));
+    let start = half(group, len, false);
+    let part = reduced_part::<E, O>(group, value, call);
+    if team.is_head {
+        slots[(start + team.slot) as usize] = part;
+    }
+    wait_together(group, call);
+    let mut total = part;
+    if comptime!(everywhere) {
+        total = all::<E, O>(&slots, start, &team, walk, call);
+    } else {
+        if team.index == 0u32 {
+            total = all::<E, O>(&slots, start, &team, walk, call);
+        }
+    }
+    wait_for_readers(group, call, false);
+    total
+}
+
+/// The values of the group up to this unit's combined.
+#[cube]
+pub(super) fn inclusive_scan<E: CubePrimitive, O: Associative<E>>(
+    group: &Group,
+    value: E,
+    #[comptime] call: &'static str,
+) -> E {
+    let team = team(group, call);
+    let len = slots(group);
+    let halves = halves(group, false);
+    let walk = walk_before::<E, O>(group);
+    let mut slots = shared::<E>(comptime!(len * halves));
+    let start = half(group, len, false);
+    let part = scanned_part::<E, O>(group, value, call);
+    if team.is_tail {
+        slots[(start + team.slot) as usize] = part;
+    }
+    wait_together(group, call);
+    let total = before::<E, O>(&slots, start, &team, walk, call);
+    let result = select(team.index > 0u32, O::combine(total, part), part);
+    wait_for_readers(group, call, false);
+    result
+}
+
+/// `first`, and the values of the group before this unit's, combined.
+#[cube]
+pub(super) fn exclusive_scan<E: CubePrimitive, O: Associative<E>>(
+    group: &Group,
+    value: E,
+    first: E,
+    #[comptime] call: &'static str,
+) -> E {
+    let team = team(group, call);
+    let len = slots(group);
+    let halves = halves(group, false);
+    let walk = walk_before::<E, O>(group);
+    let mut slots = shared::<E>(comptime!(len * halves));
+    let start = half(group, len, false);
+    let part = scanned_part::<E, O>(group, value, call);
+    let has_nothing_first = has_nothing_first::<E, O>(group);
+    let part_before = part_before::<E, O>(group, part, value, call);
+    if team.is_tail {
+        slots[(start + team.slot) as usize] = part;
+    }
+    wait_together(group, call);
+    let total = before::<E, O>(&slots, start, &team, walk, call);
+    let start_of_part = select(team.index > 0u32, O::combine(first, total), first);
+    let mut result = O::combine(start_of_part, part_before);
+    if comptime!(!has_nothing_first) {
+        result = select(team.rank > 0u32, result, start_of_part);
+    }
+    wait_for_readers(group, call, false);
+    result
+}
+
+/// What the unit of a rank has, which is the same on all units.
+#[cube]
+pub(super) fn broadcast<E: CubePrimitive>(
+    group: &Group,
+    value: E,
+    rank: u32,
+    #[comptime] call: &'static str,
+) -> E {
+    let team = team(group, call);
+    let len = slots(group);
+    let halves = halves(group, false);
+    let mut slots = shared::<E>(comptime!(len * halves));
+    let start = half(group, len, false);
+    let place = (start + team.first) as usize;
+    if team.is_seated && group.unit_rank() == rank {
+        slots[place] = value;
+    }
+    wait_together(group, call);
+    let result = slots[place];
+    wait_for_readers(group, call, false);
+    result
+}
+
+/// What the unit of a rank has; this unit's own value where there is none.
+#[cube]
+pub(super) fn shuffle<E: CubePrimitive>(
+    group: &Group,
+    value: E,
+    rank: u32,
+    #[comptime] call: &'static str,
+) -> E {
+    let team = team(group, call);
+    let mut slots = shared::<E>(seats());
+    let own = group.unit_rank();
+    if team.is_seated {
+        slots[(team.seat + own * team.stride) as usize] = value;
+    }
+    wait_together(group, call);
+    let mut result = value;
+    if rank < group.unit_count() && group.is_valid() {
+        result = slots[(team.seat + rank * team.stride) as usize];
+    }
+    wait_for_readers(group, call, true);
+    result
+}

@@ -1,0 +1,187 @@
+//! Combining what the segments of a group have put down.
+// CubeCL's macros write undocumented twins of the items here.
+#![allow(missing_docs)]
+// The expansions use them.
+#![allow(clippy::extra_unused_type_parameters)]
+
+use super::super::super::group::{Group, GroupExpand};
+use super::super::super::levels::cube_units;
+use super::super::super::machine::{Kernel, Machine};
+use super::super::super::operators::Associative;
+use super::super::segment::{self, Segment};
+use super::teams::{Team, is_of_planes, known_segments, slot};
+use cubecl::prelude::*;
+
+/// So many slots are read at once, and combined with nothing between them.
+const FEW: u32 = 8;
+/// The same, where the target combines those of all lanes in one instruction.
+const FEW_BESIDE_AN_INSTRUCTION: u32 = 3;
+
+/// How a unit goes through the slots of its group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Walk {
+    /// One after the other, as many as the run knows.
+    OneByOne,
+    /// So many at once.
+    AtOnce(u32),
+    /// So many, one by each lane of a plane, which then combine them from lane to lane.
+    ByLanes(u32),
+}
+
+fn walk_of(kernel: &Kernel<'_>, group: &GroupExpand, few: u32) -> Walk {
+    let Some(segments) = known_segments(kernel, group) else {
+        return Walk::OneByOne;
+    };
+    // Every lane of a plane comes along.
+    let is_by_planes = kernel
+        .plane()
+        .is_some_and(|plane| segments <= plane && cube_units(kernel.scope()).is_multiple_of(plane));
+    match segments {
+        0 => Walk::OneByOne,
+        _ if segments <= few => Walk::AtOnce(segments),
+        _ if is_by_planes && is_of_planes(kernel, group) => Walk::ByLanes(segments),
+        _ => Walk::OneByOne,
+    }
+}
+
+/// For all of them.
+#[cube]
+#[allow(unused_variables)]
+pub(super) fn walk(group: &Group) -> comptime_type!(Walk) {
+    intrinsic!(|scope| { walk_of(&Kernel::of(scope), group, FEW) })
+}
+
+/// For those before a unit's own.
+#[cube]
+#[allow(unused_variables)]
+pub(super) fn walk_before<E: CubePrimitive, O: Associative<E>>(
+    group: &Group,
+) -> comptime_type!(Walk) {
+    intrinsic!(|scope| {
+        let kernel = Kernel::of(scope);
+        let few = match segment::has_instruction::<E, O>(&kernel) {
+            true => FEW_BESIDE_AN_INSTRUCTION,
+            false => FEW,
+        };
+        walk_of(&kernel, group, few)
+    })
+}
+
+/// The lane of this unit.
+#[cube]
+fn lane() -> u32 {
+    intrinsic!(|scope| { Kernel::of(scope).lane() })
+}
+
+#[cube]
+#[allow(unused_variables)]
+fn of_lanes<E: CubePrimitive, O: Associative<E>>(
+    held: E,
+    #[comptime] count: u32,
+    #[comptime] call: &'static str,
+) -> E {
+    intrinsic!(|scope| {
+        let kernel = Kernel::of(scope);
+        Segment::of_first_lanes(&kernel, call, count).reduce_repeated::<E, O>(held)
+    })
+}
+
+#[cube]
+#[allow(unused_variables)]
+fn of_lanes_before<E: CubePrimitive, O: Associative<E>>(
+    held: E,
+    end: u32,
+    #[comptime] count: u32,
+    #[comptime] call: &'static str,
+) -> E {
+    intrinsic!(|scope| {
+        let kernel = Kernel::of(scope);
+        Segment::of_first_lanes(&kernel, call, count).reduce_below::<E, O>(held, end)
+    })
+}
+
+/// The values combined two by two, so that few wait for others.
+#[cube]
+#[allow(unused_variables)]
+fn combined<E: CubePrimitive, O: Associative<E>>(values: Sequence<E>) -> E {
+    intrinsic!(|scope| {
+        let mut values: Vec<NativeExpand<E>> = values.into_iter().collect();
+        while values.len() > 1 {
+            values = values
+                .chunks(2)
+                .map(|pair| match pair {
+                    [first, second] => O::__expand_combine(scope, *first, *second),
+                    _ => pair[0],
+                })
+                .collect();
+        }
+        values[0]
+    })
+}
+
+/// What all segments have put down, combined. `start` is where the slots of this round start.
+#[cube]
+pub(super) fn all<E: CubePrimitive, O: Associative<E>>(
+    slots: &[E],
+    start: u32,
+    team: &Team,
+    #[comptime] walk: Walk,
+    #[comptime] call: &'static str,
+) -> E {
+    let first = start + team.first;
+    match walk {
+        Walk::AtOnce(count) => {
+            let mut values = Sequence::<E>::new();
+            #[unroll]
+            for index in 0..count {
+                values.push(slots[(first + index) as usize]);
+            }
+            combined::<E, O>(values)
+        }
+        Walk::ByLanes(count) => {
+            let held = slots[(first + lane() % count) as usize];
+            of_lanes::<E, O>(held, count, call)
+        }
+        Walk::OneByOne => {
+            let mut total = slots[first as usize];
+            for index in 1u32..team.segments {
+                total = O::combine(total, slots[(start + slot(team, index)) as usize]);
+            }
+            total
+        }
+    }
+}
+
+/// What the segments before this unit's have put down, combined; nothing sensible where there are none.
+#[cube]
+pub(super) fn before<E: CubePrimitive, O: Associative<E>>(
+    slots: &[E],
+    start: u32,
+    team: &Team,
+    #[comptime] walk: Walk,
+    #[comptime] call: &'static str,
+) -> E {
+    let first = start + team.first;
+    match walk {
+        Walk::AtOnce(count) => {
+            let mut total = slots[first as usize];
+            #[unroll]
+            for index in 1..comptime!(count.max(2) - 1) {
+                let next = O::combine(total, slots[(first + index) as usize]);
+                total = select(index < team.index, next, total);
+            }
+            total
+        }
+        Walk::ByLanes(count) => {
+            let held = slots[(first + lane() % count) as usize];
+            of_lanes_before::<E, O>(held, team.index, count, call)
+        }
+        Walk::OneByOne => {
+            let mut total = slots[first as usize];
+            for index in 1u32..team.index {
+                total = O::combine(total, slots[(start + slot(team, index)) as usize]);
+            }
+            total
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The kernels of scans.
+// CubeCL's macro writes undocumented twins of the kernels.
+#![allow(missing_docs)]
+
+use super::look_back::{prefix_of, take_tile};
+use super::operator::ScanOperator;
+use super::place::{Row, row_of};
+use super::runs::{RunPlan, Runs, reduce_run, scan_run};
+use super::tile::{Heads, TilePlan, scan_tile, store_tile};
+use cubecl::ir::ElemType;
+use cubecl::prelude::*;
+use girih::memory::blocks::Orders;
+
+/// Where the cube's tile is: its row, and its place in it.
+#[cube]
+fn tile_of(number: usize, tiles: usize, axes: &Sequence<usize>) -> (Row, usize) {
+    (row_of(number / tiles, axes), number % tiles)
+}
+
+/// Scans rows in one pass: a cube hands the next what they need of each other by look-back.
+#[cube(launch_unchecked, address_type = "dynamic")]
+pub fn look_back_kernel<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator, R: Orders>(
+    vectors: &[Vector<E, N>],
+    input: &[E],
+    vectors_out: &mut [Vector<E, N>],
+    output: &mut [E],
+    states: &[Atomic<u64>],
+    list: ComptimeOption<Box<[F]>>,
+    axes: Sequence<usize>,
+    tiles: usize,
+    all: usize,
+    period: usize,
+    #[comptime] plan: TilePlan,
+    #[define(E, A, F)] _types: [ElemType; 3],
+) {
+    let heads = Heads::<F> { list, period };
+    let tile = take_tile(states);
+    if tile < all {
+        let (row, index) = tile_of(tile, tiles, &axes);
+        let first = index * comptime!(plan.tile());
+        let mut scanned = scan_tile::<E, A, F, N, O>(vectors, input, &heads, row, first, plan);
+        let prefix = prefix_of::<A, O, R>(states, tile, index, scanned.total, scanned.is_cut);
+        store_tile::<E, A, N, O>(&mut scanned, prefix, vectors_out, output, row, first, plan);
+    }
+}
+
+/// Combines every tile.
+#[cube(launch_unchecked, address_type = "dynamic")]
+pub fn reduce_tiles_kernel<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator>(
+    vectors: &[Vector<E, N>],
+    input: &[E],
+    totals: &mut [A],
+    total_cuts: &mut [u32],
+    list: ComptimeOption<Box<[F]>>,
+    axes: Sequence<usize>,
+    tiles: usize,
+    all: usize,
+    period: usize,
+    #[comptime] plan: TilePlan,
+    #[define(E, A, F)] _types: [ElemType; 3],
+) {
+    let heads = Heads::<F> { list, period };
+    let tile = CUBE_POS;
+    if tile < all {
+        let (row, index) = tile_of(tile, tiles, &axes);
+        let first = index * comptime!(plan.tile());
+        let scanned = scan_tile::<E, A, F, N, O>(vectors, input, &heads, row, first, plan);
+        if UNIT_POS == 0u32 {
+            totals[tile] = scanned.total;
+            if comptime!(plan.cuts.any()) {
+                total_cuts[tile] = u32::cast_from(scanned.is_cut);
+            }
+        }
+    }
+}
+
+/// Scans every tile, after what `totals`, scanned, has before it.
+#[cube(launch_unchecked, address_type = "dynamic")]
+pub fn scan_tiles_kernel<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator>(
+    vectors: &[Vector<E, N>],
+    input: &[E],
+    vectors_out: &mut [Vector<E, N>],
+    output: &mut [E],
+    totals: ComptimeOption<Box<[A]>>,
+    list: ComptimeOption<Box<[F]>>,
+    axes: Sequence<usize>,
+    tiles: usize,
+    all: usize,
+    period: usize,
+    #[comptime] plan: TilePlan,
+    #[define(E, A, F)] _types: [ElemType; 3],
+) {
+    let heads = Heads::<F> { list, period };
+    let tile = CUBE_POS;
+    if tile < all {
+        let (row, index) = tile_of(tile, tiles, &axes);
+        let first = index * comptime!(plan.tile());
+        let mut scanned = scan_tile::<E, A, F, N, O>(vectors, input, &heads, row, first, plan);
+        let mut prefix = O::identity::<A>();
+        #[comptime]
+        match &totals {
+            ComptimeOption::Some(totals) => {
+                if index > 0 {
+                    prefix = totals[tile - 1];
+                }
+            }
+            ComptimeOption::None => {}
+        }
+        store_tile::<E, A, N, O>(&mut scanned, prefix, vectors_out, output, row, first, plan);
+    }
+}
+
+/// Combines every run, one a unit.
+#[cube(launch_unchecked, address_type = "dynamic")]
+pub fn reduce_runs_kernel<E: Numeric, A: Numeric, F: Int, O: ScanOperator>(
+    input: &[E],
+    totals: &mut [A],
+    total_cuts: &mut [u32],
+    list: ComptimeOption<Box<[F]>>,
+    axes: Sequence<usize>,
+    runs: Runs,
+    #[comptime] plan: RunPlan,
+    #[define(E, A, F)] _types: [ElemType; 3],
+) {
+    let heads = Heads::<F> {
+        list,
+        period: runs.period,
+    };
+    reduce_run::<E, A, F, O>(input, totals, total_cuts, &heads, &axes, &runs, plan);
+}
+
+/// Scans every run, one a unit.
+#[cube(launch_unchecked, address_type = "dynamic")]
+pub fn scan_runs_kernel<E: Numeric, A: Numeric, F: Int, O: ScanOperator>(
+    input: &[E],
+    output: &mut [E],
+    totals: ComptimeOption<Box<[A]>>,
+    list: ComptimeOption<Box<[F]>>,
+    axes: Sequence<usize>,
+    runs: Runs,
+    #[comptime] plan: RunPlan,
+    #[define(E, A, F)] _types: [ElemType; 3],
+) {
+    let heads = Heads::<F> {
+        list,
+        period: runs.period,
+    };
+    scan_run::<E, A, F, O>(input, output, &totals, &heads, &axes, &runs, plan);
+}
+
+/// Sets words to 0.
+#[cube(launch_unchecked, address_type = "dynamic")]
+pub fn clear_kernel(words: &mut [u64]) {
+    if ABSOLUTE_POS < words.len() {
+        words[ABSOLUTE_POS] = 0u64;
+    }
+}

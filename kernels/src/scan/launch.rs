@@ -1,0 +1,405 @@
+//! Scans as launches.
+
+use super::kernels::{
+    clear_kernel, look_back_kernel, reduce_runs_kernel, reduce_tiles_kernel, scan_runs_kernel,
+    scan_tiles_kernel,
+};
+use super::look_back::states;
+use super::operator::ScanOperator;
+use super::path::{Exactness, lanes, prefers_look_back};
+use super::place::Cuts;
+use super::rows::Rows;
+use super::runs::{RunPlan, RunsLaunch};
+use super::tile::TilePlan;
+use super::{CALL, ScanOptions, ScanPath};
+use cubecl::ir::ElemType;
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+use cubecl::std::tensor::TensorHandle;
+use girih::device::{Device, Target};
+use girih::memory::blocks::{Ordered, Orders};
+use girih::{Error, Result};
+
+/// Rows of so few elements are not worth a cube each.
+const SHORT: usize = 256;
+/// Rows of fewer tiles are scanned as segments of one, where they lie one after another.
+const FEW_TILES: usize = 8;
+
+/// Scans tensors that were checked and have elements.
+pub(crate) fn scan<O: ScanOperator>(
+    device: &Device,
+    input: &TensorHandle,
+    output: &TensorHandle,
+    axis: usize,
+    exactness: Exactness,
+    options: &ScanOptions<'_>,
+) -> Result<ScanPath> {
+    let rows = Rows::new(input, output, axis, options);
+    let (rows, plan) = shaped(device, rows, options.path);
+    let parts = match &plan {
+        Some(plan) => rows.length.div_ceil(plan.tile()),
+        None => rows.length.div_ceil(run_of(device, &rows)),
+    };
+    let path = match options.path {
+        Some(ScanPath::Direct) if parts > 1 => {
+            return Err(Error::Argument {
+                call: CALL,
+                argument: "path",
+                given: format!("Direct, for rows of {parts} parts"),
+                allowed: "LookBack or ReduceThenScan".into(),
+            });
+        }
+        Some(path) => path,
+        None if parts == 1 => ScanPath::Direct,
+        None => {
+            let determinism = options.determinism;
+            match plan.is_some() && prefers_look_back(device, rows.sum, exactness, determinism) {
+                true => ScanPath::LookBack,
+                false => ScanPath::ReduceThenScan,
+            }
+        }
+    };
+    match (path, plan) {
+        (ScanPath::LookBack, Some(plan)) => {
+            look_back::<O, Ordered>(device, &rows, plan);
+        }
+        (_, Some(plan)) => by_tiles::<O>(device, &rows, plan),
+        (_, None) => by_runs::<O>(device, &rows),
+    }
+    Ok(path)
+}
+
+/// The rows as they are best scanned, and in what tiles; in runs where there are none.
+fn shaped(device: &Device, rows: Rows, path: Option<ScanPath>) -> (Rows, Option<TilePlan>) {
+    let Some(plan) = tile_plan(device, &rows, path) else {
+        return (rows, None);
+    };
+    let is_odd = !plan.aligned && rows.rows > 1;
+    if (is_odd || rows.length < FEW_TILES * plan.tile())
+        && let Some(flat) = rows.flattened()
+    {
+        let plan = tile_plan(device, &flat, path);
+        return (flat, plan);
+    }
+    match rows.length < SHORT && rows.rows > 1 && path != Some(ScanPath::LookBack) {
+        true => (rows, None),
+        false => (rows, Some(plan)),
+    }
+}
+
+/// The tiles that suit the rows, where planes pass values and elements lie next to each other.
+fn tile_plan(device: &Device, rows: &Rows, path: Option<ScanPath>) -> Option<TilePlan> {
+    let suits = rows.is_contiguous() && device.target() != Target::Cpu;
+    let lanes = lanes(device).filter(|_| suits || path == Some(ScanPath::LookBack))?;
+    let size = rows.element.size();
+    let most = device.client().properties().hardware.max_units_per_cube as usize;
+    let planes = (most.min(256) / lanes).max(1);
+    let planes = 1 << planes.ilog2();
+    // 16 bytes at once, where that is not too many elements.
+    let widths = device.vector_widths(size);
+    let width = widths.into_iter().find(|width| width * size <= 16);
+    let width = width.unwrap_or(1);
+    let aligned = rows.is_aligned(width);
+    let width = if width > 1 {
+        width
+    } else {
+        (16 / size).clamp(1, 4)
+    };
+    Some(TilePlan {
+        width,
+        vectors: (16 / width).clamp(2, 4),
+        lanes,
+        planes,
+        aligned,
+        exclusive: rows.exclusive,
+        cuts: rows.cuts,
+    })
+}
+
+/// As many cubes, in rows where the device does not launch so many in one.
+fn cubes(device: &Device, count: usize) -> CubeCount {
+    let (max_x, max_y, _) = device.client().properties().hardware.max_cube_count;
+    let rows = count.div_ceil(max_x as usize);
+    let (y, z) = (rows.min(max_y as usize), rows.div_ceil(max_y as usize));
+    CubeCount::new_3d(count.div_ceil(y * z) as u32, y as u32, z as u32)
+}
+
+/// What a kernel's arguments are made of.
+struct Args<'a> {
+    rows: &'a Rows,
+    types: [ElemType; 3],
+    address: AddressType,
+}
+
+impl<'a> Args<'a> {
+    fn new(rows: &'a Rows) -> Self {
+        Self {
+            rows,
+            types: [rows.element, rows.sum, rows.list_type()],
+            address: rows.address(),
+        }
+    }
+
+    fn elements(&self, handle: &Handle) -> BufferArg {
+        let len = handle.size_in_used() as usize / self.rows.element.size();
+        // SAFETY: the handle spans the elements.
+        unsafe { BufferArg::from_raw_parts(handle.clone(), len) }
+    }
+
+    fn input(&self) -> BufferArg {
+        self.elements(&self.rows.input)
+    }
+
+    fn output(&self) -> BufferArg {
+        self.elements(&self.rows.output)
+    }
+
+    fn list(&self) -> Option<BufferArg> {
+        let list = self.rows.list.as_ref()?;
+        Some(buffer(&list.handle, list.len))
+    }
+}
+
+fn buffer(handle: &Handle, len: usize) -> BufferArg {
+    // SAFETY: the caller made the handle for so many elements.
+    unsafe { BufferArg::from_raw_parts(handle.clone(), len) }
+}
+
+/// In one pass over tiles; gives the states that they have published.
+pub(crate) fn look_back<O: ScanOperator, R: Orders>(
+    device: &Device,
+    rows: &Rows,
+    plan: TilePlan,
+) -> (Handle, usize) {
+    let client = device.client();
+    let tiles = rows.length.div_ceil(plan.tile());
+    let all = rows.rows * tiles;
+    let words = states(all, rows.sum.size());
+    let published = client.empty(words * 8);
+    let units = plan.units() as u32;
+    let args = Args::new(rows);
+    // SAFETY: a unit writes one word if there is one. A cube takes one of `all` tiles, if there is one left; what lies past the
+    // end of a row is masked, in buffers that were checked to hold the rows; each tile has states of its own.
+    unsafe {
+        clear_kernel::launch_unchecked(
+            client,
+            cubes(device, words.div_ceil(units as usize)),
+            CubeDim::new_1d(units),
+            args.address,
+            buffer(&published, words),
+        );
+        look_back_kernel::launch_unchecked::<O, R>(
+            client,
+            cubes(device, all),
+            CubeDim::new_1d(units),
+            args.address,
+            if plan.aligned { plan.width } else { 1 },
+            args.input(),
+            args.input(),
+            args.output(),
+            args.output(),
+            buffer(&published, words),
+            args.list().into(),
+            rows.axes_arg(),
+            tiles,
+            all,
+            rows.period,
+            plan,
+            args.types,
+        );
+    }
+    (published, words)
+}
+
+/// Memory for the totals of all parts, for their scan, and for whether segments begin in them.
+struct Totals {
+    totals: Handle,
+    scanned: Handle,
+    cuts: Handle,
+    all: usize,
+}
+
+impl Totals {
+    fn new(device: &Device, rows: &Rows, parts: usize) -> Self {
+        let client = device.client();
+        let all = rows.rows * parts;
+        let bytes = all * rows.sum.size();
+        Self {
+            totals: client.empty(bytes),
+            scanned: client.empty(bytes),
+            cuts: client.empty(if rows.cuts.any() { 4 * all } else { 4 }),
+            all,
+        }
+    }
+
+    /// Scans the totals of every row's parts.
+    fn scan<O: ScanOperator>(&self, device: &Device, rows: &Rows, parts: usize) {
+        let inner = rows.of_totals(
+            self.totals.clone(),
+            self.scanned.clone(),
+            self.cuts.clone(),
+            parts,
+        );
+        let (inner, plan) = shaped(device, inner, Some(ScanPath::ReduceThenScan));
+        match plan {
+            Some(plan) => by_tiles::<O>(device, &inner, plan),
+            None => by_runs::<O>(device, &inner),
+        }
+    }
+}
+
+/// By tiles that are combined first, where a row has several.
+fn by_tiles<O: ScanOperator>(device: &Device, rows: &Rows, plan: TilePlan) {
+    let client = device.client();
+    let tiles = rows.length.div_ceil(plan.tile());
+    let all = rows.rows * tiles;
+    let cube = CubeDim::new_1d(plan.units() as u32);
+    let args = Args::new(rows);
+    let width = if plan.aligned { plan.width } else { 1 };
+    let totals = (tiles > 1).then(|| Totals::new(device, rows, tiles));
+    if let Some(totals) = &totals {
+        // SAFETY: a cube has one of `all` tiles, and a total; what lies past the end of a row is masked, in buffers that were
+        // checked to hold the rows.
+        unsafe {
+            reduce_tiles_kernel::launch_unchecked::<O>(
+                client,
+                cubes(device, all),
+                cube,
+                args.address,
+                width,
+                args.input(),
+                args.input(),
+                buffer(&totals.totals, all),
+                buffer(&totals.cuts, all),
+                args.list().into(),
+                rows.axes_arg(),
+                tiles,
+                all,
+                rows.period,
+                plan,
+                args.types,
+            );
+        }
+        totals.scan::<O>(device, rows, tiles);
+    }
+    let scanned = totals.map(|totals| buffer(&totals.scanned, totals.all));
+    // SAFETY: as above; the totals are one for each tile.
+    unsafe {
+        scan_tiles_kernel::launch_unchecked::<O>(
+            client,
+            cubes(device, all),
+            cube,
+            args.address,
+            width,
+            args.input(),
+            args.input(),
+            args.output(),
+            args.output(),
+            scanned.into(),
+            args.list().into(),
+            rows.axes_arg(),
+            tiles,
+            all,
+            rows.period,
+            plan,
+            args.types,
+        );
+    }
+}
+
+/// Elements of a run: so few that there is work for every unit of the device, but not so few that a unit's start costs more
+/// than its run.
+fn run_of(device: &Device, rows: &Rows) -> usize {
+    let hardware = &device.client().properties().hardware;
+    let (units, least, most) = match device.target() {
+        Target::Cpu => (hardware.max_units_per_cube as usize, 1024, usize::MAX),
+        // A software device ends a unit's loops after 65,536 rounds, those of searches included.
+        Target::Vulkan | Target::Wgsl => (1 << 14, 64, 2048),
+        _ => (1 << 17, 64, usize::MAX),
+    };
+    let wanted = units.div_ceil(rows.rows);
+    rows.length.div_ceil(wanted).clamp(least, most)
+}
+
+/// By runs that are combined first, where a row has several.
+fn by_runs<O: ScanOperator>(device: &Device, rows: &Rows) {
+    let client = device.client();
+    let run = run_of(device, rows);
+    let count = rows.length.div_ceil(run);
+    let all = rows.rows * count;
+    let most = client.properties().hardware.max_units_per_cube;
+    let units = 1u32 << most.clamp(1, 256).ilog2();
+    let cube = CubeDim::new_1d(units);
+    let launched = || cubes(device, all.div_ceil(units as usize));
+    let runs = || RunsLaunch::new(rows.rows, run, count, rows.period);
+    let plan = RunPlan {
+        exclusive: rows.exclusive,
+        cuts: rows.cuts,
+    };
+    let args = Args::new(rows);
+    let totals = (count > 1).then(|| Totals::new(device, rows, count));
+    if let Some(totals) = &totals {
+        // SAFETY: a unit has one of `all` runs, if there is one for it, and a total; a run ends with its row, in buffers that
+        // were checked to hold the rows.
+        unsafe {
+            reduce_runs_kernel::launch_unchecked::<O>(
+                client,
+                launched(),
+                cube,
+                args.address,
+                args.input(),
+                buffer(&totals.totals, all),
+                buffer(&totals.cuts, all),
+                args.list().into(),
+                rows.axes_arg(),
+                runs(),
+                plan,
+                args.types,
+            );
+        }
+        totals.scan::<O>(device, rows, count);
+    }
+    let scanned = totals.map(|totals| buffer(&totals.scanned, totals.all));
+    // SAFETY: as above; the totals are one for each run.
+    unsafe {
+        scan_runs_kernel::launch_unchecked::<O>(
+            client,
+            launched(),
+            cube,
+            args.address,
+            args.input(),
+            args.output(),
+            scanned.into(),
+            args.list().into(),
+            rows.axes_arg(),
+            runs(),
+            plan,
+            args.types,
+        );
+    }
+}
+
+/// Scans a list of sums by look-back, and gives what its tiles have published at the end: for tests that look at the path
+/// itself, with its orders or without.
+///
+/// # Errors
+///
+/// What the device lacks.
+pub fn look_back_states<R: Orders>(
+    device: &Device,
+    input: &TensorHandle,
+    output: &TensorHandle,
+) -> Result<TensorHandle> {
+    super::path::require_look_back(device, super::sum_type(input.dtype))?;
+    let options = ScanOptions::inclusive();
+    let rows = Rows::new(input, output, 0, &options);
+    let (rows, plan) = shaped(device, rows, Some(ScanPath::LookBack));
+    let plan = plan.expect("look-back goes by tiles");
+    debug_assert_eq!(plan.cuts, Cuts::Rows);
+    let (states, words) = look_back::<super::operator::Sum, R>(device, &rows, plan);
+    Ok(TensorHandle::new_contiguous(
+        vec![words],
+        states,
+        u64::elem_type_native(),
+    ))
+}

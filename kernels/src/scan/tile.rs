@@ -1,0 +1,499 @@
+//! A tile of a row: elements next to each other in memory, scanned by one cube.
+//!
+//! A plane has a run of the tile, and in it every lane one vector of `width` elements after another: neighbours read next
+//! to each other. A unit scans within each of its vectors, planes scan the vectors' totals by passing them from lane to
+//! lane, and one barrier later every unit knows what the planes before its own have.
+// CubeCL's macro writes undocumented twins of the functions.
+#![allow(missing_docs)]
+
+use super::operator::{By, ScanOperator, excluded};
+use super::place::{Cuts, Row, search};
+use cubecl::prelude::*;
+use girih::prelude::*;
+
+/// What is known of a tile when its kernel is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TilePlan {
+    /// Elements of a vector.
+    pub width: usize,
+    /// Vectors of a unit, with at most 32 elements.
+    pub vectors: usize,
+    /// Units of a plane.
+    pub lanes: usize,
+    /// Planes of the cube.
+    pub planes: usize,
+    /// Whether memory is accessed in whole vectors, but for the end of a row.
+    pub aligned: bool,
+    /// Whether an element's own value is left out of its result.
+    pub exclusive: bool,
+    /// What begins a segment.
+    pub cuts: Cuts,
+}
+
+impl TilePlan {
+    /// Elements of a unit.
+    pub(crate) const fn items(&self) -> usize {
+        self.width * self.vectors
+    }
+
+    /// Elements of a tile.
+    pub(crate) const fn tile(&self) -> usize {
+        self.items() * self.lanes * self.planes
+    }
+
+    /// Units of a cube.
+    pub(crate) const fn units(&self) -> usize {
+        self.lanes * self.planes
+    }
+}
+
+/// Lists that say where segments begin.
+#[derive(CubeType)]
+pub(crate) struct Heads<F: Int> {
+    /// Flags, or sorted positions.
+    pub list: ComptimeOption<Box<[F]>>,
+    /// How far apart segments begin.
+    pub period: usize,
+}
+
+/// One tile in a unit's registers: what the unit's vectors hold, each scanned by itself, and what is before them.
+#[derive(CubeType)]
+pub(crate) struct Scanned<A: Numeric> {
+    /// The unit's elements, each combined with those before it in its vector.
+    items: Array<A>,
+    /// Bit `i`: element `i` begins a segment.
+    heads: u32,
+    /// What the plane has before each of the unit's vectors.
+    before: Array<A>,
+    /// Bit `v`: a segment begins in the plane's run before the unit's vector `v`.
+    cuts: u32,
+    /// What the planes before this one have, and whether a segment begins there.
+    lead: A,
+    lead_cut: bool,
+    /// What the tile has since the last beginning of a segment.
+    pub total: A,
+    /// Whether a segment begins in the tile.
+    pub is_cut: bool,
+}
+
+/// The position in its row of the first element of this unit's vector.
+#[cube]
+fn position(first: usize, #[comptime] vector: usize, #[comptime] plan: TilePlan) -> usize {
+    let lanes = comptime!(plan.lanes as u32);
+    let run = comptime!((plan.lanes * plan.vectors) as u32);
+    let ahead = comptime!((plan.lanes * vector) as u32);
+    let width = comptime!(plan.width as u32);
+    let vectors = (UNIT_POS / lanes) * run + ahead + UNIT_POS % lanes;
+    first + (vectors * width) as usize
+}
+
+/// `first` combined with `second`, which a segment that begins there keeps to itself.
+#[cube]
+fn joined<A: Numeric, O: ScanOperator>(
+    first: A,
+    second: A,
+    is_cut: bool,
+    #[comptime] plan: TilePlan,
+) -> A {
+    let both = O::combine::<A>(first, second);
+    if comptime!(plan.cuts.any()) {
+        select(is_cut, second, both)
+    } else {
+        both
+    }
+}
+
+/// The unit's elements of the tile that begins at `first`; past the end of the row the identity.
+#[cube]
+fn load<E: Numeric, A: Numeric, N: Size, O: ScanOperator>(
+    vectors: &[Vector<E, N>],
+    input: &[E],
+    row: Row,
+    first: usize,
+    #[comptime] plan: TilePlan,
+) -> Array<A> {
+    let mut items = Array::<A>::new(comptime!(plan.items()));
+    if comptime!(plan.aligned) {
+        if first + comptime!(plan.tile()) <= row.length {
+            load_whole::<E, A, N>(vectors, &mut items, row.input + first, plan);
+        } else {
+            load_part::<E, A, O>(input, &mut items, row, first, plan);
+        }
+    } else {
+        load_part::<E, A, O>(input, &mut items, row, first, plan);
+    }
+    items
+}
+
+#[cube]
+fn load_whole<E: Numeric, A: Numeric, N: Size>(
+    vectors: &[Vector<E, N>],
+    items: &mut Array<A>,
+    start: usize,
+    #[comptime] plan: TilePlan,
+) {
+    let width = comptime!(plan.width);
+    #[unroll]
+    for vector in 0..comptime!(plan.vectors) {
+        let packet = vectors[position(start, vector, plan) / width];
+        #[unroll]
+        for lane in 0..width {
+            items[comptime!(vector * width + lane)] = A::cast_from(packet.extract(lane));
+        }
+    }
+}
+
+#[cube]
+fn load_part<E: Numeric, A: Numeric, O: ScanOperator>(
+    input: &[E],
+    items: &mut Array<A>,
+    row: Row,
+    first: usize,
+    #[comptime] plan: TilePlan,
+) {
+    let width = comptime!(plan.width);
+    #[unroll]
+    for vector in 0..comptime!(plan.vectors) {
+        let at = position(first, vector, plan);
+        #[unroll]
+        for lane in 0..width {
+            let mut item = O::identity::<A>();
+            if at + lane < row.length {
+                item = A::cast_from(input[row.input + (at + lane) * row.input_step]);
+            }
+            items[comptime!(vector * width + lane)] = item;
+        }
+    }
+}
+
+/// Bit `i`: the unit's element `i` begins a segment.
+#[cube]
+fn heads<F: Int>(heads: &Heads<F>, row: Row, first: usize, #[comptime] plan: TilePlan) -> u32 {
+    let mut bits = 0u32;
+    if comptime!(plan.cuts.any()) {
+        let width = comptime!(plan.width);
+        #[unroll]
+        for vector in 0..comptime!(plan.vectors) {
+            let at = position(first, vector, plan);
+            let shift = comptime!((vector * width) as u32);
+            bits |= heads_of_vector::<F>(heads, row, at, plan) << shift;
+        }
+    }
+    bits
+}
+
+#[cube]
+fn heads_of_vector<F: Int>(
+    heads: &Heads<F>,
+    row: Row,
+    at: usize,
+    #[comptime] plan: TilePlan,
+) -> u32 {
+    let width = comptime!(plan.width);
+    let mut bits = 0u32;
+    if comptime!(plan.cuts == Cuts::Every) {
+        let mut phase = at % heads.period;
+        #[unroll]
+        for lane in 0..width {
+            bits |= u32::cast_from(phase == 0) << comptime!(lane as u32);
+            phase = select(phase + 1 == heads.period, 0, phase + 1);
+        }
+    } else {
+        #[comptime]
+        match &heads.list {
+            ComptimeOption::Some(list) => {
+                if comptime!(plan.cuts == Cuts::Flags) {
+                    #[unroll]
+                    for lane in 0..width {
+                        if at + lane < row.length {
+                            let is_head =
+                                list[row.flags + (at + lane) * row.flags_step] != F::from_int(0);
+                            bits |= u32::cast_from(is_head) << comptime!(lane as u32);
+                        }
+                    }
+                } else {
+                    let mut next = search::<F>(list, 0usize, at);
+                    #[unroll]
+                    for lane in 0..width {
+                        let place = at + lane;
+                        if next < list.len() {
+                            if usize::cast_from(list[next]) < place {
+                                next = search::<F>(list, next, place);
+                            }
+                        }
+                        if next < list.len() {
+                            let is_head = usize::cast_from(list[next]) == place;
+                            bits |= u32::cast_from(is_head) << comptime!(lane as u32);
+                        }
+                    }
+                }
+            }
+            ComptimeOption::None => {}
+        }
+    }
+    bits
+}
+
+/// Each element combined with those before it in its vector and segment.
+#[cube]
+fn scan_vectors<A: Numeric, O: ScanOperator>(
+    items: &mut Array<A>,
+    heads: u32,
+    #[comptime] plan: TilePlan,
+) {
+    let width = comptime!(plan.width);
+    #[unroll]
+    for vector in 0..comptime!(plan.vectors) {
+        #[unroll]
+        for lane in 1..width {
+            let item = comptime!(vector * width + lane);
+            let is_head = has_bits(heads, comptime!(1u32 << item));
+            items[item] = joined::<A, O>(items[comptime!(item - 1)], items[item], is_head, plan);
+        }
+    }
+}
+
+/// Whether one of the bits of the mask is set.
+#[cube]
+fn has_bits(bits: u32, #[comptime] mask: u32) -> bool {
+    bits & mask != 0u32
+}
+
+/// What the lanes up to this one have together, and whether a segment begins there.
+#[cube]
+fn scan_lanes<A: Numeric, O: ScanOperator>(
+    value: A,
+    is_cut: bool,
+    #[comptime] plan: TilePlan,
+) -> (A, bool) {
+    let plane = this_plane();
+    let mut scanned = value;
+    let mut cut = is_cut;
+    if comptime!(plan.cuts.any()) {
+        #[unroll]
+        for power in 0..7u32 {
+            let distance = comptime!(1u32 << power);
+            if comptime!((distance as usize) < plan.lanes) {
+                let (other, is_there) = plane.shuffle_up::<A>(scanned, distance);
+                let (other_cut, _) = plane.shuffle_up::<u32>(u32::cast_from(cut), distance);
+                let both = O::combine::<A>(other, scanned);
+                scanned = select(is_there && !cut, both, scanned);
+                cut = cut || (is_there && other_cut == 1u32);
+            }
+        }
+    } else {
+        scanned = plane.inclusive_scan::<A, By<O>>(value);
+    }
+    (scanned, cut)
+}
+
+/// Reads the tile that begins at `first` of its row and scans it, with one barrier of the cube.
+#[cube]
+pub(crate) fn scan_tile<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator>(
+    vectors: &[Vector<E, N>],
+    input: &[E],
+    starts: &Heads<F>,
+    row: Row,
+    first: usize,
+    #[comptime] plan: TilePlan,
+) -> Scanned<A> {
+    let plane = this_plane();
+    let width = comptime!(plan.width);
+    let any = comptime!(plan.cuts.any());
+    let mut items = load::<E, A, N, O>(vectors, input, row, first, plan);
+    let heads = heads::<F>(starts, row, first, plan);
+    scan_vectors::<A, O>(&mut items, heads, plan);
+
+    let mut before = Array::<A>::new(comptime!(plan.vectors));
+    let mut cuts = 0u32;
+    let mut run = O::identity::<A>();
+    let mut run_cut = false;
+    #[unroll]
+    for vector in 0..comptime!(plan.vectors) {
+        let last = comptime!(vector * width + width - 1);
+        let mask = comptime!((u32::MAX >> (32 - width)) << (vector * width));
+        let (scanned, cut) = scan_lanes::<A, O>(items[last], has_bits(heads, mask), plan);
+        let (lower, is_there) = plane.shuffle_up::<A>(scanned, 1u32);
+        let lower = select(is_there, lower, O::identity::<A>());
+        let end = comptime!(plan.lanes as u32 - 1);
+        let whole = plane.broadcast::<A>(scanned, end);
+        if any {
+            let (lower_cut, _) = plane.shuffle_up::<u32>(u32::cast_from(cut), 1u32);
+            let lower_cut = is_there && lower_cut == 1u32;
+            before[vector] = joined::<A, O>(run, lower, lower_cut, plan);
+            cuts |= u32::cast_from(run_cut || lower_cut) << comptime!(vector as u32);
+            let whole_cut = plane.broadcast::<u32>(u32::cast_from(cut), end) == 1u32;
+            run = joined::<A, O>(run, whole, whole_cut, plan);
+            run_cut = run_cut || whole_cut;
+        } else {
+            before[vector] = O::combine::<A>(run, lower);
+            run = O::combine::<A>(run, whole);
+        }
+    }
+
+    let planes = comptime!(plan.planes);
+    let mut runs = shared::<A>(planes);
+    let mut run_cuts = shared::<u32>(planes);
+    let own = UNIT_POS / comptime!(plan.lanes as u32);
+    if UNIT_POS % comptime!(plan.lanes as u32) == 0u32 {
+        runs[own as usize] = run;
+        if any {
+            run_cuts[own as usize] = u32::cast_from(run_cut);
+        }
+    }
+    sync_cube();
+    let mut lead = O::identity::<A>();
+    let mut lead_cut = false;
+    let mut total = O::identity::<A>();
+    let mut is_cut = false;
+    #[unroll(comptime!(planes <= 8))]
+    for index in 0..planes {
+        let is_own = index as u32 == own;
+        lead = select(is_own, total, lead);
+        let value = runs[index];
+        if any {
+            let cut = run_cuts[index] == 1u32;
+            lead_cut = (is_own && is_cut) || lead_cut;
+            total = joined::<A, O>(total, value, cut, plan);
+            is_cut = is_cut || cut;
+        } else {
+            total = O::combine::<A>(total, value);
+        }
+    }
+    Scanned::<A> {
+        items,
+        heads,
+        before,
+        cuts,
+        lead,
+        lead_cut,
+        total,
+        is_cut,
+    }
+}
+
+/// Writes the results of a tile, before which its row has `prefix`.
+#[cube]
+pub(crate) fn store_tile<E: Numeric, A: Numeric, N: Size, O: ScanOperator>(
+    scanned: &mut Scanned<A>,
+    prefix: A,
+    vectors: &mut [Vector<E, N>],
+    output: &mut [E],
+    row: Row,
+    first: usize,
+    #[comptime] plan: TilePlan,
+) {
+    let lead = joined::<A, O>(prefix, scanned.lead, scanned.lead_cut, plan);
+    #[unroll]
+    for vector in 0..comptime!(plan.vectors) {
+        let is_cut = has_bits(scanned.cuts, comptime!(1u32 << vector));
+        let before = joined::<A, O>(lead, scanned.before[vector], is_cut, plan);
+        if comptime!(plan.exclusive) {
+            exclude::<A, O>(scanned, before, vector, plan);
+        } else {
+            include::<A, O>(scanned, before, vector, plan);
+        }
+    }
+    if comptime!(plan.aligned) {
+        if first + comptime!(plan.tile()) <= row.length {
+            store_whole::<E, A, N>(&*scanned, vectors, row.output + first, plan);
+        } else {
+            store_part::<E, A>(&*scanned, output, row, first, plan);
+        }
+    } else {
+        store_part::<E, A>(&*scanned, output, row, first, plan);
+    }
+}
+
+#[cube]
+fn store_whole<E: Numeric, A: Numeric, N: Size>(
+    scanned: &Scanned<A>,
+    vectors: &mut [Vector<E, N>],
+    start: usize,
+    #[comptime] plan: TilePlan,
+) {
+    let width = comptime!(plan.width);
+    #[unroll]
+    for vector in 0..comptime!(plan.vectors) {
+        let mut packet = Vector::<E, N>::empty();
+        #[unroll]
+        for lane in 0..width {
+            let item = scanned.items[comptime!(vector * width + lane)];
+            packet.insert(lane, E::cast_from(item));
+        }
+        vectors[position(start, vector, plan) / width] = packet;
+    }
+}
+
+#[cube]
+fn store_part<E: Numeric, A: Numeric>(
+    scanned: &Scanned<A>,
+    output: &mut [E],
+    row: Row,
+    first: usize,
+    #[comptime] plan: TilePlan,
+) {
+    let width = comptime!(plan.width);
+    #[unroll]
+    for vector in 0..comptime!(plan.vectors) {
+        let at = position(first, vector, plan);
+        #[unroll]
+        for lane in 0..width {
+            if at + lane < row.length {
+                let item = scanned.items[comptime!(vector * width + lane)];
+                output[row.output + (at + lane) * row.output_step] = E::cast_from(item);
+            }
+        }
+    }
+}
+
+/// The results of one vector, each with its own element.
+#[cube]
+fn include<A: Numeric, O: ScanOperator>(
+    scanned: &mut Scanned<A>,
+    before: A,
+    #[comptime] vector: usize,
+    #[comptime] plan: TilePlan,
+) {
+    let width = comptime!(plan.width);
+    #[unroll]
+    for lane in 0..width {
+        let item = comptime!(vector * width + lane);
+        let mask = comptime!((u32::MAX >> (31 - lane)) << (vector * width));
+        let is_cut = has_bits(scanned.heads, mask);
+        scanned.items[item] = joined::<A, O>(before, scanned.items[item], is_cut, plan);
+    }
+}
+
+/// The results of one vector, each without its own element; from the last on, since each needs the one before.
+#[cube]
+fn exclude<A: Numeric, O: ScanOperator>(
+    scanned: &mut Scanned<A>,
+    before: A,
+    #[comptime] vector: usize,
+    #[comptime] plan: TilePlan,
+) {
+    let width = comptime!(plan.width);
+    let start = excluded::<A, O>(O::identity::<A>());
+    let before = excluded::<A, O>(before);
+    #[unroll]
+    for step in 0..width {
+        let lane = comptime!(width - 1 - step);
+        let item = comptime!(vector * width + lane);
+        let mut result = before;
+        if comptime!(lane > 0) {
+            let lower = scanned.items[comptime!(item - 1)];
+            result = O::combine::<A>(before, lower);
+            if comptime!(plan.cuts.any()) {
+                let mask = comptime!((u32::MAX >> (32 - lane)) << (vector * width));
+                let alone = excluded::<A, O>(lower);
+                result = select(has_bits(scanned.heads, mask), alone, result);
+            }
+        }
+        if comptime!(plan.cuts.any()) {
+            let is_head = has_bits(scanned.heads, comptime!(1u32 << item));
+            result = select(is_head, start, result);
+        }
+        scanned.items[item] = result;
+    }
+}

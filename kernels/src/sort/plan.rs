@@ -1,0 +1,258 @@
+//! How a sort is done on a device: by which kernels, in tiles of which size.
+
+use super::order::Order;
+use super::sweep::Counting;
+use super::tile::{DIGIT_BITS, Matching, Tile};
+use super::{SortOptions, SortPath};
+use cubecl::ir::{ElemType, UIntKind};
+use girih::device::{Device, Target};
+use girih::memory::{AtomicAccess, MemoryOrder, MemoryScope, Operation};
+use girih::{Error, Result};
+
+/// Keys of a row that 32 bits count beside two bits of flags.
+const FLAGGED: usize = 1 << 30;
+/// Keys of a row that 32 bits count.
+const COUNTED: usize = u32::MAX as usize;
+
+/// What is sorted: so many rows of so many keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Job {
+    /// The call, for errors.
+    pub call: &'static str,
+    /// The type of a key.
+    pub key: ElemType,
+    /// The type of what goes with it.
+    pub payload: Option<ElemType>,
+    /// Rows.
+    pub rows: usize,
+    /// Keys of a row.
+    pub len: usize,
+}
+
+/// How it is sorted.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub path: SortPath,
+    pub tile: Tile,
+    pub order: Order,
+    /// The bits of an encoded key that count.
+    pub begin: u32,
+    pub end: u32,
+    /// The type that kernels keep keys and payload in.
+    pub wide: ElemType,
+    /// The type of counts of keys.
+    pub count: ElemType,
+}
+
+impl Plan {
+    /// The plan for a job, or what of it the device has not.
+    pub(crate) fn new(device: &Device, job: &Job, options: &SortOptions) -> Result<Self> {
+        let Job { call, key, .. } = *job;
+        let Some(order) = Order::of(key, options.descending) else {
+            return Err(Error::Element {
+                call,
+                argument: "keys",
+                given: key,
+                allowed: "an integer type, f16, bf16, f32 or f64".into(),
+            });
+        };
+        let (begin, end) = bits(call, options, order.bits)?;
+        let size = key
+            .size()
+            .max(job.payload.map_or(0, |payload| payload.size()));
+        let wide = word(size.max(4));
+        for element in [
+            Some(key),
+            job.payload,
+            Some(word(key.size())),
+            job.payload.map(|p| word(p.size())),
+            Some(wide),
+        ] {
+            if let Some(element) = element {
+                crate::check::element(call, device, element)?;
+            }
+        }
+        let path = path(device, job, wide, options.path)?;
+        let flagged = path == SortPath::OneSweep;
+        let narrow = job.len < if flagged { FLAGGED } else { COUNTED };
+        let count = word(if narrow { 4 } else { 8 });
+        let plan = Self {
+            path,
+            tile: options.tile.unwrap_or(tile(device, path, wide, job)),
+            order,
+            begin,
+            end,
+            wide,
+            count,
+        };
+        plan.require(device, call)?;
+        Ok(plan)
+    }
+
+    /// How many digits the keys have.
+    pub(crate) fn passes(&self) -> u32 {
+        (self.end - self.begin).div_ceil(DIGIT_BITS)
+    }
+
+    /// Place and mask of a digit.
+    pub(crate) fn digit(&self, pass: u32) -> (u32, u32) {
+        let shift = self.begin + pass * DIGIT_BITS;
+        let bits = (self.end - shift).min(DIGIT_BITS);
+        (shift, (1 << bits) - 1)
+    }
+
+    /// What the kernels need of atomics.
+    fn require(&self, device: &Device, call: &'static str) -> Result<()> {
+        let word = ElemType::UInt(UIntKind::U32);
+        let needs = |operation, element, scope| {
+            let access = AtomicAccess::new(operation, element);
+            device.require_atomic(call, &access.ordered(MemoryOrder::Relaxed, scope))
+        };
+        match self.path {
+            SortPath::OneCube => Ok(()),
+            SortPath::ThreeKernels => needs(Operation::Add, word, MemoryScope::Cube),
+            SortPath::OneSweep => {
+                needs(Operation::Add, word, MemoryScope::Cube)?;
+                needs(Operation::Add, word, MemoryScope::Device)?;
+                needs(Operation::Add, self.count, MemoryScope::Device)?;
+                needs(Operation::Load, self.count, MemoryScope::Device)?;
+                needs(Operation::Store, self.count, MemoryScope::Device)
+            }
+        }
+    }
+}
+
+/// The unsigned integer of so many bytes.
+pub(crate) fn word(size: usize) -> ElemType {
+    ElemType::UInt(match size {
+        1 => UIntKind::U8,
+        2 => UIntKind::U16,
+        4 => UIntKind::U32,
+        _ => UIntKind::U64,
+    })
+}
+
+/// The bits that count, which are bits of the key.
+fn bits(call: &'static str, options: &SortOptions, all: u32) -> Result<(u32, u32)> {
+    let range = options.bits.clone().unwrap_or(0..all);
+    let within = |argument, given, allowed| match given <= allowed {
+        true => Ok(()),
+        false => Err(Error::Size {
+            call,
+            argument,
+            given: u64::from(given),
+            allowed: u64::from(allowed),
+        }),
+    };
+    within("the end of the range of bits", range.end, all)?;
+    within("the start of the range of bits", range.start, range.end)?;
+    Ok((range.start, range.end))
+}
+
+/// Whether cubes that have begun go on while others wait for them, which only NVIDIA promises, of sm_70 and later.
+fn makes_progress(device: &Device) -> bool {
+    device.target() == Target::Cuda
+}
+
+/// The path asked for, or the one that suits.
+fn path(device: &Device, job: &Job, wide: ElemType, asked: Option<SortPath>) -> Result<SortPath> {
+    let most = tile(device, SortPath::OneCube, wide, job).len();
+    match asked {
+        Some(SortPath::OneCube) if job.len > most => Err(Error::Size {
+            call: job.call,
+            argument: "the keys of a row sorted in one cube",
+            given: job.len as u64,
+            allowed: most as u64,
+        }),
+        Some(SortPath::OneSweep) => {
+            let feature = "cubes that go on while others wait for them";
+            device.require(makes_progress(device), job.call, feature)?;
+            Ok(SortPath::OneSweep)
+        }
+        Some(path) => Ok(path),
+        None if job.len <= most => Ok(SortPath::OneCube),
+        None if makes_progress(device) => Ok(SortPath::OneSweep),
+        None => Ok(SortPath::ThreeKernels),
+    }
+}
+
+/// Units and keys of a unit, for tiles of short rows; the last is for rows as long as one cube sorts.
+const SHORT: [(u32, u32); 5] = [(32, 4), (64, 8), (128, 8), (256, 12), (384, 16)];
+
+/// The tile that suits the device.
+fn tile(device: &Device, path: SortPath, wide: ElemType, job: &Job) -> Tile {
+    let hardware = &device.client().properties().hardware;
+    let plane = hardware.plane_size_min.max(1);
+    let most = hardware.max_units_per_cube.max(1);
+    let is_wide = wide.size() == 8;
+    let (units, items, unroll) = match device.target() {
+        Target::Cuda => {
+            let (units, items) = match path {
+                SortPath::OneCube => SHORT
+                    .into_iter()
+                    .find(|(units, items)| (units * items) as usize >= job.len)
+                    .unwrap_or(SHORT[SHORT.len() - 1]),
+                _ => HOPPER.tile(is_wide, job.payload.is_some()),
+            };
+            (units, items, true)
+        }
+        // A unit is a thread, which keeps its keys in its cache.
+        Target::Cpu => {
+            let units = 1 << most.min(8).ilog2();
+            (units, 4096 / units, false)
+        }
+        // Eight planes, so that their counters leave room in 16 KiB of shared memory.
+        _ => {
+            let units = (8 * plane).min(256).min(most);
+            (units, if is_wide { 4 } else { 8 }, true)
+        }
+    };
+    Tile {
+        units,
+        items,
+        plane,
+        words: hardware.plane_size_max.clamp(1, 128).div_ceil(32),
+        unroll,
+        matching: match device.target() {
+            Target::Cuda => Matching::Ptx,
+            _ => Matching::Votes,
+        },
+    }
+}
+
+/// Units, and keys of a unit by size of the word and by whether there is payload, of a GPU's tiles.
+struct Tuning {
+    units: u32,
+    items: [[u32; 2]; 2],
+}
+
+impl Tuning {
+    fn tile(&self, is_wide: bool, has_payload: bool) -> (u32, u32) {
+        let items = self.items[usize::from(is_wide)][usize::from(has_payload)];
+        (self.units, items)
+    }
+}
+
+/// As many keys as leave room for two cubes in the registers of a processor.
+const HOPPER: Tuning = Tuning {
+    units: 384,
+    items: [[23, 18], [12, 11]],
+};
+
+/// How the counting kernel goes through the rows, and how many cubes a row has.
+pub(crate) fn counting(device: &Device, job: &Job, passes: u32, width: usize) -> (Counting, u32) {
+    let counting = Counting {
+        units: 512,
+        items: 4,
+        passes,
+    };
+    let processors = device
+        .client()
+        .properties()
+        .hardware
+        .num_streaming_multiprocessors
+        .unwrap_or(64) as usize;
+    let chunks = (job.len / width).div_ceil((counting.units * counting.items) as usize);
+    let share = (4 * processors).div_ceil(job.rows);
+    (counting, chunks.min(share).max(1) as u32)
+}

@@ -1,0 +1,334 @@
+//! `scan`.
+
+#[cfg(feature = "offline")]
+pub mod compiled;
+mod model;
+mod paths;
+mod segments;
+
+use super::model::{calls, handle};
+use crate::random::for_all;
+use cubecl::prelude::*;
+use girih::Bounds;
+use girih_kernels::{ScanOperation, ScanOperator, ScanOptions, scan, scan_into, scan_with};
+use girih_testkit::{Rt, buffer::row_major, case::Case, check::same, needs};
+use half::{bf16, f16};
+use model::{Number, OPERATIONS, along, rows, sample};
+
+/// Every case of scans.
+pub fn cases() -> Vec<Case> {
+    [values::cases(), paths::cases(), segments::cases()].concat()
+}
+
+/// Scans on the device and on the host, and compares every element.
+fn answer<T: Number>(
+    rt: &Rt,
+    values: &[T],
+    shape: &[usize],
+    strides: [&[usize]; 2],
+    axis: usize,
+    operation: ScanOperation,
+    options: ScanOptions<'_>,
+) -> Result<(), String> {
+    let input = rt.put_strided(values, shape, strides[0]);
+    let output = rt.poisoned_tensor::<T>(shape, strides[1]);
+    let path = scan_into(
+        &rt.client,
+        &handle(&input),
+        &handle(&output),
+        axis,
+        operation,
+        options,
+    )
+    .map_err(|error| error.to_string())?;
+    let want = along(values, shape, axis, |row| {
+        rows(row, operation, options.exclusive, |_| false)
+    });
+    let got = rt.read_tensor(&output).map_err(|error| error.to_string())?;
+    same(&got, &want).map_err(|difference| {
+        format!("{operation:?} of {shape:?} along {axis}, {options:?}, by {path:?}: {difference}")
+    })
+}
+
+/// A list, by every operation, inclusive and exclusive.
+fn of_list<T: Number>(rt: &Rt, values: &[T], options: ScanOptions<'_>) -> Result<(), String> {
+    for operation in OPERATIONS {
+        for exclusive in [false, true] {
+            let options = ScanOptions {
+                exclusive,
+                ..options
+            };
+            answer(
+                rt,
+                values,
+                &[values.len()],
+                [&[1], &[1]],
+                0,
+                operation,
+                options,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Lengths on both sides of every boundary of a run, a vector or a tile.
+const LENGTHS: [usize; 17] = [
+    0, 1, 2, 3, 63, 64, 65, 1023, 1024, 1025, 4095, 4096, 4097, 8192, 12287, 12288, 12293,
+];
+
+mod values {
+    use super::*;
+
+    girih_testkit::cases! {
+        lists_of_every_length,
+        of_u32,
+        of_f32,
+        of_i8 needs [needs::I8],
+        of_u8 needs [needs::U8],
+        of_i16 needs [needs::I16],
+        of_u16 needs [needs::U16],
+        of_i64 needs [needs::I64],
+        of_u64 needs [needs::U64],
+        of_f16 needs [needs::F16],
+        of_bf16 needs [needs::BF16],
+        of_f64 needs [needs::F64],
+        nans_infinities_and_zeros,
+        along_every_axis,
+        rows_of_every_kind,
+        a_long_list,
+        by_an_operation_of_ones_own,
+        the_result_of_nothing_is_nothing,
+    }
+
+    fn lists_of_every_length(rt: &Rt) -> Result<(), String> {
+        for length in LENGTHS {
+            let values: Vec<i32> = sample(length, length as u64);
+            answer(
+                rt,
+                &values,
+                &[length],
+                [&[1], &[1]],
+                0,
+                ScanOperation::Sum,
+                ScanOptions::inclusive(),
+            )?;
+            answer(
+                rt,
+                &values,
+                &[length],
+                [&[1], &[1]],
+                0,
+                ScanOperation::Max,
+                ScanOptions::exclusive(),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// One list of several tiles that ends within a vector, and one of one tile.
+    fn of_type<T: Number>(rt: &Rt) -> Result<(), String> {
+        of_list::<T>(rt, &sample(9001, 3), ScanOptions::inclusive())?;
+        of_list::<T>(rt, &sample(130, 4), ScanOptions::inclusive())
+    }
+
+    fn of_u32(rt: &Rt) -> Result<(), String> {
+        of_type::<u32>(rt)
+    }
+    fn of_f32(rt: &Rt) -> Result<(), String> {
+        of_type::<f32>(rt)
+    }
+    fn of_i8(rt: &Rt) -> Result<(), String> {
+        of_type::<i8>(rt)
+    }
+    fn of_u8(rt: &Rt) -> Result<(), String> {
+        of_type::<u8>(rt)
+    }
+    fn of_i16(rt: &Rt) -> Result<(), String> {
+        of_type::<i16>(rt)
+    }
+    fn of_u16(rt: &Rt) -> Result<(), String> {
+        of_type::<u16>(rt)
+    }
+    fn of_i64(rt: &Rt) -> Result<(), String> {
+        of_type::<i64>(rt)
+    }
+    fn of_u64(rt: &Rt) -> Result<(), String> {
+        of_type::<u64>(rt)
+    }
+    fn of_f16(rt: &Rt) -> Result<(), String> {
+        of_type::<f16>(rt)
+    }
+    fn of_bf16(rt: &Rt) -> Result<(), String> {
+        of_type::<bf16>(rt)
+    }
+    fn of_f64(rt: &Rt) -> Result<(), String> {
+        of_type::<f64>(rt)
+    }
+
+    fn nans_infinities_and_zeros(rt: &Rt) -> Result<(), String> {
+        let (nan, inf) = (f32::NAN, f32::INFINITY);
+        let lists = [
+            vec![-0.0],
+            vec![-0.0, -0.0, 0.0, -0.0],
+            vec![1.0, inf, 2.0, -inf, 3.0],
+            vec![nan, 1.0, -1.0],
+            vec![1.0, nan, inf, -5.0, nan, 2.0],
+            vec![-inf, -inf, inf, 0.0],
+            vec![f32::MAX, f32::MAX, -f32::MAX],
+            vec![0.0, inf],
+        ];
+        for list in &lists {
+            of_list(rt, list, ScanOptions::inclusive())?;
+        }
+        // Deep in a list, where it passes from part to part.
+        for special in [nan, inf, -inf] {
+            let mut values = sample::<f32>(9001, 5);
+            values[4321] = special;
+            of_list(rt, &values, ScanOptions::inclusive())?;
+        }
+        of_list(rt, &vec![-0.0f32; 5000], ScanOptions::inclusive())
+    }
+
+    fn along_every_axis(rt: &Rt) -> Result<(), String> {
+        let operations = [ScanOperation::Sum, ScanOperation::Min];
+        for_all(calls(&[Bounds::Mask]), |call| {
+            let count = call.shape.iter().product();
+            let values: Vec<i32> = sample(count, 6);
+            // The call's second tensor has another shape: the first one's strides in another order serve for the output.
+            let reversed: Vec<usize> = call.shape.iter().rev().copied().collect();
+            let strides: Vec<usize> = row_major(&reversed).into_iter().rev().collect();
+            let operation = operations[count % 2];
+            let options = ScanOptions {
+                exclusive: call.axis % 2 == 1,
+                ..ScanOptions::default()
+            };
+            let strides = [call.strides[0].as_slice(), strides.as_slice()];
+            answer(
+                rt,
+                &values,
+                &call.shape,
+                strides,
+                call.axis,
+                operation,
+                options,
+            )
+        })
+    }
+
+    /// Rows that are short or long, aligned or not, next to each other or apart, and scans across rows.
+    fn rows_of_every_kind(rt: &Rt) -> Result<(), String> {
+        let kinds: [(&[usize], &[usize], usize); 9] = [
+            (&[300, 7], &[7, 1], 1),
+            (&[40, 128], &[128, 1], 1),
+            (&[3, 5000], &[5000, 1], 1),
+            (&[3, 5001], &[5001, 1], 1),
+            (&[3, 5000], &[5008, 1], 1),
+            (&[3, 300], &[301, 1], 1),
+            (&[5000, 3], &[3, 1], 0),
+            (&[4, 600, 5], &[3000, 5, 1], 1),
+            (&[2, 3, 4, 500], &[6000, 2000, 500, 1], 3),
+        ];
+        for (shape, strides, axis) in kinds {
+            let values: Vec<f32> = sample(shape.iter().product(), 7);
+            let dense = row_major(shape);
+            for exclusive in [false, true] {
+                let options = ScanOptions {
+                    exclusive,
+                    ..ScanOptions::default()
+                };
+                let strides = [strides, &dense];
+                answer(
+                    rt,
+                    &values,
+                    shape,
+                    strides,
+                    axis,
+                    ScanOperation::Sum,
+                    options,
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    fn a_long_list(rt: &Rt) -> Result<(), String> {
+        // Long enough for the totals of the parts to have parts themselves.
+        let length = match rt.kind {
+            girih_testkit::DeviceKind::Cuda => (1 << 25) + 3,
+            _ => (1 << 20) + 3,
+        };
+        let values: Vec<i32> = sample(length, 8);
+        let shape = [length];
+        let strides: [&[usize]; 2] = [&[1], &[1]];
+        answer(
+            rt,
+            &values,
+            &shape,
+            strides,
+            0,
+            ScanOperation::Sum,
+            ScanOptions::inclusive(),
+        )
+    }
+
+    /// Keeps the last number that is not 0, which does not commute.
+    struct LastNonZero;
+
+    #[cube]
+    impl ScanOperator for LastNonZero {
+        fn identity<A: Numeric>() -> A {
+            A::from_int(0)
+        }
+        fn combine<A: Numeric>(first: A, second: A) -> A {
+            select(second == A::from_int(0), first, second)
+        }
+    }
+
+    fn by_an_operation_of_ones_own(rt: &Rt) -> Result<(), String> {
+        let values: Vec<i32> = sample::<i32>(20_000, 9)
+            .into_iter()
+            .enumerate()
+            .map(|(at, value)| if at % 1500 == 7 { value } else { 0 })
+            .collect();
+        let mut last = 0;
+        let want: Vec<i32> = values
+            .iter()
+            .map(|&value| {
+                last = if value == 0 { last } else { value };
+                last
+            })
+            .collect();
+        let input = rt.put_tensor(&values, &[values.len()]);
+        let output = rt.poisoned_tensor::<i32>(&[values.len()], &[1]);
+        let (from, to) = (handle(&input), handle(&output));
+        scan_with::<LastNonZero>(&rt.client, &from, &to, 0, ScanOptions::inclusive())
+            .map_err(|error| error.to_string())?;
+        same(
+            &rt.read_tensor(&output).map_err(|error| error.to_string())?,
+            &want,
+        )
+    }
+
+    fn the_result_of_nothing_is_nothing(rt: &Rt) -> Result<(), String> {
+        for (shape, axis) in [
+            (vec![0], 0),
+            (vec![3, 0], 0),
+            (vec![3, 0], 1),
+            (vec![0, 3], 0),
+        ] {
+            let input = rt.put_tensor::<f32>(&[], &shape);
+            let output = scan(
+                &rt.client,
+                &handle(&input),
+                axis,
+                ScanOperation::Sum,
+                ScanOptions::inclusive(),
+            )
+            .map_err(|error| error.to_string())?;
+            let given: Vec<usize> = output.shape().iter().copied().collect();
+            assert_eq!(given, shape);
+        }
+        Ok(())
+    }
+}

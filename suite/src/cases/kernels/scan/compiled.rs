@@ -1,0 +1,236 @@
+//! Scans compiled for an NVIDIA GPU: whole vectors, no local memory, and look-back by one word.
+
+use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
+use cubecl::prelude::*;
+use girih::memory::blocks::{Ordered, Unordered};
+use girih_kernels::raw::scan::{
+    Cuts, Max, RunPlan, RunsCompilationArg, Sum, TilePlan, look_back_kernel, reduce_tiles_kernel,
+    scan_runs_kernel, scan_tiles_kernel,
+};
+use girih_testkit::{
+    Error, cases,
+    offline::{Compiled, Toolkit, buffer, hopper, settings, target},
+};
+
+cases! {
+    in Toolkit;
+    one_pass_moves_16_bytes_and_keeps_to_registers,
+    a_total_of_32_bits_is_published_in_one_word,
+    a_total_of_64_bits_is_handed_on_by_its_state,
+    without_its_orders_it_is_not,
+    bytes_and_halves_move_16_bytes,
+    two_passes_move_16_bytes,
+    segments_keep_to_registers,
+    runs_keep_to_registers,
+}
+
+const F32: ElemType = ElemType::Float(FloatKind::F32);
+const U32: ElemType = ElemType::UInt(UIntKind::U32);
+
+fn none<T>() -> ComptimeOptionCompilationArg<T>
+where
+    T: LaunchArg,
+{
+    ComptimeOptionCompilationArg::None
+}
+
+/// The axis that is scanned alone.
+fn one_row() -> SequenceCompilationArg<usize> {
+    SequenceCompilationArg {
+        values: [(); 4].into_iter().collect(),
+    }
+}
+
+/// Tiles of 256 units with `vectors` vectors of `width` elements.
+fn plan(width: usize, vectors: usize) -> TilePlan {
+    TilePlan {
+        width,
+        vectors,
+        lanes: 32,
+        planes: 8,
+        aligned: true,
+        exclusive: false,
+        cuts: Cuts::Rows,
+    }
+}
+
+macro_rules! look_back {
+    ($toolkit:expr, $orders:ty, $element:expr, $sum:expr, $plan:expr, $list:expr) => {
+        $toolkit.compile(look_back_kernel::LookBackKernel::<Sum, $orders>::new(
+            settings(256),
+            hopper(),
+            target(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            $list,
+            one_row(),
+            (),
+            (),
+            (),
+            $plan.width,
+            $plan,
+            [$element, $sum, U32],
+        ))
+    };
+}
+
+fn in_16_bytes(compiled: &Compiled, vectors: usize) {
+    assert_eq!(
+        compiled.count_sass("LDG.E.128"),
+        vectors,
+        "{}",
+        compiled.sass
+    );
+    assert_eq!(
+        compiled.count_sass("STG.E.128"),
+        vectors,
+        "{}",
+        compiled.sass
+    );
+    compiled.assert_no_local_memory();
+}
+
+fn one_pass_moves_16_bytes_and_keeps_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    let compiled = look_back!(toolkit, Ordered, F32, F32, plan(4, 4), none())?;
+    in_16_bytes(&compiled, 4);
+    // Five cubes of 256 units a processor.
+    compiled.assert_registers_at_most(51);
+    // A ticket, and a barrier each for it, for the planes' totals and for what is before the tile.
+    compiled.assert_ptx("atom.relaxed.gpu.global.add.u64");
+    assert_eq!(compiled.count_sass("BAR.SYNC"), 3, "{}", compiled.sass);
+    Ok(())
+}
+
+fn a_total_of_32_bits_is_published_in_one_word(toolkit: &Toolkit) -> Result<(), Error> {
+    let compiled = look_back!(toolkit, Ordered, F32, F32, plan(4, 4), none())?;
+    compiled.assert_ptx("st.relaxed.gpu.global.b64");
+    compiled.assert_ptx("ld.relaxed.gpu.global.b64");
+    // One word holds the total and its state: nothing is ordered around it.
+    for order in ["acquire", "release", "acq_rel", "fence", "membar"] {
+        compiled.assert_no_ptx(order);
+    }
+    compiled.assert_no_sass("MEMBAR");
+    Ok(())
+}
+
+fn a_total_of_64_bits_is_handed_on_by_its_state(toolkit: &Toolkit) -> Result<(), Error> {
+    for element in [ElemType::Float(FloatKind::F64), ElemType::Int(IntKind::I64)] {
+        let compiled = look_back!(toolkit, Ordered, element, element, plan(2, 4), none())?;
+        compiled.assert_ptx("st.release.gpu.global.b64");
+        compiled.assert_ptx("ld.acquire.gpu.global.b64");
+        in_16_bytes(&compiled, 4);
+    }
+    Ok(())
+}
+
+fn without_its_orders_it_is_not(toolkit: &Toolkit) -> Result<(), Error> {
+    let element = ElemType::Int(IntKind::I64);
+    let compiled = look_back!(toolkit, Unordered, element, element, plan(2, 4), none())?;
+    compiled.assert_no_ptx("st.release.gpu");
+    compiled.assert_no_ptx("ld.acquire.gpu");
+    Ok(())
+}
+
+fn bytes_and_halves_move_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
+    for half in [FloatKind::F16, FloatKind::BF16] {
+        let half = ElemType::Float(half);
+        let compiled = look_back!(toolkit, Ordered, half, F32, plan(8, 2), none())?;
+        in_16_bytes(&compiled, 2);
+    }
+    let byte = ElemType::Int(IntKind::I8);
+    let compiled = look_back!(toolkit, Ordered, byte, byte, plan(16, 2), none())?;
+    in_16_bytes(&compiled, 2);
+    Ok(())
+}
+
+fn two_passes_move_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
+    let plan = plan(4, 4);
+    let reduce = toolkit.compile(reduce_tiles_kernel::ReduceTilesKernel::<Max>::new(
+        settings(256),
+        hopper(),
+        target(),
+        buffer(),
+        buffer(),
+        buffer(),
+        buffer(),
+        none(),
+        one_row(),
+        (),
+        (),
+        (),
+        plan.width,
+        plan,
+        [F32, F32, U32],
+    ))?;
+    assert_eq!(reduce.count_sass("LDG.E.128"), 4, "{}", reduce.sass);
+    reduce.assert_no_local_memory();
+    let scan = toolkit.compile(scan_tiles_kernel::ScanTilesKernel::<Max>::new(
+        settings(256),
+        hopper(),
+        target(),
+        buffer(),
+        buffer(),
+        buffer(),
+        buffer(),
+        ComptimeOptionCompilationArg::Some(buffer()),
+        none(),
+        one_row(),
+        (),
+        (),
+        (),
+        plan.width,
+        TilePlan {
+            exclusive: true,
+            ..plan
+        },
+        [F32, F32, U32],
+    ))?;
+    in_16_bytes(&scan, 4);
+    Ok(())
+}
+
+fn segments_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    for cuts in [Cuts::Every, Cuts::Flags, Cuts::Offsets] {
+        let plan = TilePlan {
+            cuts,
+            exclusive: cuts == Cuts::Flags,
+            ..plan(4, 4)
+        };
+        let list = match cuts {
+            Cuts::Every => none(),
+            _ => ComptimeOptionCompilationArg::Some(buffer()),
+        };
+        let compiled = look_back!(toolkit, Ordered, F32, F32, plan, list)?;
+        in_16_bytes(&compiled, 4);
+    }
+    Ok(())
+}
+
+fn runs_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    let compiled = toolkit.compile(scan_runs_kernel::ScanRunsKernel::<Sum>::new(
+        settings(256),
+        hopper(),
+        target(),
+        buffer(),
+        buffer(),
+        none(),
+        none(),
+        one_row(),
+        RunsCompilationArg {
+            rows: (),
+            run: (),
+            count: (),
+            period: (),
+        },
+        RunPlan {
+            exclusive: false,
+            cuts: Cuts::Rows,
+        },
+        [F32, F32, U32],
+    ))?;
+    compiled.assert_no_local_memory();
+    Ok(())
+}

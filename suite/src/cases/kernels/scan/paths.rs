@@ -1,0 +1,335 @@
+//! Which way a scan goes, and what it refuses.
+
+use super::super::model::{handle, list};
+use super::model::{Number, sample};
+use super::{LENGTHS, answer, of_list};
+use crate::stress;
+use cubecl::ir::{ElemType, FloatKind};
+use cubecl::prelude::*;
+use cubecl::std::tensor::TensorHandle;
+use girih::device::Device;
+use girih::memory::blocks::Ordered;
+use girih_kernels::raw::scan::look_back_states;
+use girih_kernels::{
+    Determinism, ScanOperation, ScanOptions, ScanPath, Segments, scan, scan_into, supports_scan,
+};
+use girih_testkit::{DeviceKind, Rt, cases, check::same, needs};
+
+cases! {
+    the_launcher_takes_the_path_that_suits_the_device,
+    look_back_is_refused_by_name,
+    look_back_of_every_length,
+    look_back_of_every_width,
+    look_back_across_rows,
+    every_tile_publishes_what_it_has,
+    launches_one_after_another,
+    the_same_bits_from_run_to_run,
+    refuses_what_does_not_go_together,
+    refuses_bad_arguments,
+}
+
+fn looks_back(rt: &Rt) -> bool {
+    matches!(rt.kind, DeviceKind::Cpu | DeviceKind::Cuda)
+}
+
+fn taken<T: Number>(
+    rt: &Rt,
+    count: usize,
+    operation: ScanOperation,
+    options: ScanOptions<'_>,
+) -> girih::Result<ScanPath> {
+    let input = rt.put_tensor(&sample::<T>(count, 21), &[count]);
+    let output = rt.poisoned_tensor::<T>(&[count], &[1]);
+    scan_into(
+        &rt.client,
+        &handle(&input),
+        &handle(&output),
+        0,
+        operation,
+        options,
+    )
+}
+
+fn the_launcher_takes_the_path_that_suits_the_device(rt: &Rt) -> Result<(), String> {
+    let path = |count, operation, options| {
+        taken::<f32>(rt, count, operation, options).map_err(|error| error.to_string())
+    };
+    let own = match rt.kind {
+        DeviceKind::Cuda => ScanPath::LookBack,
+        _ => ScanPath::ReduceThenScan,
+    };
+    let any = ScanOptions::inclusive();
+    let same = any.determinism(Determinism::RunToRun);
+    assert_eq!(path(100, ScanOperation::Sum, any)?, ScanPath::Direct);
+    assert_eq!(path(9001, ScanOperation::Sum, any)?, own);
+    assert_eq!(
+        path(9001, ScanOperation::Sum, same)?,
+        ScanPath::ReduceThenScan
+    );
+    // The largest of numbers does not round.
+    assert_eq!(path(9001, ScanOperation::Max, same)?, own);
+    let forced = any.path(ScanPath::ReduceThenScan);
+    assert_eq!(
+        path(9001, ScanOperation::Sum, forced)?,
+        ScanPath::ReduceThenScan
+    );
+    Ok(())
+}
+
+fn look_back_is_refused_by_name(rt: &Rt) {
+    let options = ScanOptions::inclusive().path(ScanPath::LookBack);
+    let answer = taken::<f32>(rt, 100, ScanOperation::Sum, options);
+    if looks_back(rt) {
+        assert_eq!(answer.expect("it is there"), ScanPath::LookBack);
+        return;
+    }
+    let message = answer.expect_err("it is not there").to_string();
+    let lacking =
+        " has no forward progress of cubes that others wait for, for look-back; scan needs it";
+    assert!(message.ends_with(lacking), "{message}");
+}
+
+fn look_back_of_every_length(rt: &Rt) -> Result<(), String> {
+    if !looks_back(rt) {
+        return Ok(());
+    }
+    let options = ScanOptions::inclusive().path(ScanPath::LookBack);
+    for length in LENGTHS {
+        let values: Vec<f32> = sample(length, 22);
+        answer(
+            rt,
+            &values,
+            &[length],
+            [&[1], &[1]],
+            0,
+            ScanOperation::Sum,
+            options,
+        )?;
+    }
+    // More tiles than a plane looks at together.
+    let length = 300_001;
+    let values: Vec<i32> = sample(length, 23);
+    answer(
+        rt,
+        &values,
+        &[length],
+        [&[1], &[1]],
+        0,
+        ScanOperation::Sum,
+        options,
+    )
+}
+
+fn look_back_of_every_width(rt: &Rt) -> Result<(), String> {
+    if !looks_back(rt) {
+        return Ok(());
+    }
+    let options = ScanOptions::inclusive().path(ScanPath::LookBack);
+    if (needs::I8.met)(rt) {
+        of_list::<i8>(rt, &sample(5001, 24), options)?;
+    }
+    if (needs::I16.met)(rt) {
+        of_list::<i16>(rt, &sample(5001, 25), options)?;
+    }
+    if (needs::F16.met)(rt) {
+        of_list::<half::f16>(rt, &sample(5001, 26), options)?;
+    }
+    of_list::<u32>(rt, &sample(5001, 27), options)?;
+    of_list::<i64>(rt, &sample(5001, 28), options)?;
+    of_list::<f64>(rt, &sample(5001, 29), options)
+}
+
+fn look_back_across_rows(rt: &Rt) -> Result<(), String> {
+    if !looks_back(rt) {
+        return Ok(());
+    }
+    let options = ScanOptions::inclusive().path(ScanPath::LookBack);
+    let kinds: [(&[usize], &[usize], usize); 4] = [
+        (&[50, 70], &[70, 1], 1),
+        (&[3, 5000], &[5008, 1], 1),
+        (&[5000, 3], &[3, 1], 0),
+        (&[2, 700, 3], &[2100, 3, 1], 1),
+    ];
+    for (shape, strides, axis) in kinds {
+        let values: Vec<f32> = sample(shape.iter().product(), 30);
+        let dense = girih_testkit::buffer::row_major(shape);
+        let strides = [strides, &dense];
+        answer(
+            rt,
+            &values,
+            shape,
+            strides,
+            axis,
+            ScanOperation::Sum,
+            options,
+        )?;
+    }
+    Ok(())
+}
+
+/// What the tiles have published at the end is what the path leaves behind, and no other path does: every tile knows all
+/// up to its end, as the host computes it.
+fn every_tile_publishes_what_it_has(rt: &Rt) -> Result<(), String> {
+    if !looks_back(rt) {
+        return Ok(());
+    }
+    let count = 50_000;
+    let values: Vec<u32> = sample(count, 31);
+    let input = rt.put_tensor(&values, &[count]);
+    let output = rt.poisoned_tensor::<u32>(&[count], &[1]);
+    let device = Device::of(&rt.client);
+    let states = look_back_states::<Ordered>(&device, &handle(&input), &handle(&output))
+        .map_err(|error| error.to_string())?;
+    let bytes = rt
+        .client
+        .read_one(states.handle)
+        .map_err(|error| error.to_string())?;
+    let states = u64::from_bytes(&bytes);
+    let tiles = states.len() - 1;
+    assert_eq!(states[0] as usize, tiles, "tickets");
+    assert!(tiles > 8, "{tiles} tiles");
+    let tile = count.div_ceil(tiles).next_power_of_two();
+    let scanned: Vec<u32> = values
+        .iter()
+        .scan(0u32, |sum, value| {
+            *sum = sum.wrapping_add(*value);
+            Some(*sum)
+        })
+        .collect();
+    for (index, state) in states[1..].iter().enumerate() {
+        let end = ((index + 1) * tile).min(count);
+        assert_eq!(state >> 32, 2, "the state of tile {index}");
+        assert_eq!(*state as u32, scanned[end - 1], "the total of tile {index}");
+    }
+    same(
+        &rt.read_tensor(&output).map_err(|error| error.to_string())?,
+        &scanned,
+    )
+}
+
+fn launches_one_after_another(rt: &Rt) -> Result<(), stress::Fault> {
+    let [block] = stress::ALGORITHMS;
+    if looks_back(rt) {
+        (block.round)(&mut stress::Setting::light(rt))?;
+    }
+    Ok(())
+}
+
+fn the_same_bits_from_run_to_run(rt: &Rt) -> Result<(), String> {
+    let count = 100_001;
+    // Numbers whose sums round, differently in every order.
+    let values: Vec<f32> = (0..count)
+        .map(|at| ((at * 7919 % 1000) as f32).sqrt() * 0.1)
+        .collect();
+    let input = rt.put_tensor(&values, &[count]);
+    let options = ScanOptions::inclusive().determinism(Determinism::RunToRun);
+    let run = || {
+        let output = scan(&rt.client, &handle(&input), 0, ScanOperation::Sum, options)
+            .map_err(|error| error.to_string())?;
+        let bytes = rt
+            .client
+            .read_one(output.handle)
+            .map_err(|error| error.to_string())?;
+        Ok::<_, String>(u32::from_bytes(&bytes).to_vec())
+    };
+    let once = run()?;
+    let exact = values.iter().map(|value| f64::from(*value)).sum::<f64>();
+    let last = f64::from(f32::from_bits(once[count - 1]));
+    assert!(
+        (last - exact).abs() < 1e-4 * exact,
+        "{last} is not about {exact}"
+    );
+    for _ in 0..4 {
+        same(&run()?, &once)?;
+    }
+    Ok(())
+}
+
+fn refuses_what_does_not_go_together(rt: &Rt) {
+    let refusal = |options| match taken::<f32>(rt, 100_000, ScanOperation::Sum, options) {
+        Ok(path) => format!("accepted, by {path:?}"),
+        Err(error) => error.to_string(),
+    };
+    let same = ScanOptions::inclusive().determinism(Determinism::RunToRun);
+    assert_eq!(
+        refusal(same.path(ScanPath::LookBack)),
+        "path is LookBack, of floats, whose rounding depends on the run; scan needs ReduceThenScan for results that do not"
+    );
+    let message = refusal(same.path(ScanPath::Direct));
+    assert!(
+        message.starts_with("path is Direct, for rows of ")
+            && message.ends_with(" parts; scan needs LookBack or ReduceThenScan"),
+        "{message}"
+    );
+}
+
+fn refuses_bad_arguments(rt: &Rt) {
+    let input = handle(&rt.put_tensor(&[0f32; 12], &[3, 4]));
+    let refusal = |input: &TensorHandle, output: &TensorHandle, axis, options| match scan_into(
+        &rt.client,
+        input,
+        output,
+        axis,
+        ScanOperation::Sum,
+        options,
+    ) {
+        Ok(path) => format!("accepted, by {path:?}"),
+        Err(error) => error.to_string(),
+    };
+    let plain = ScanOptions::inclusive();
+    assert_eq!(
+        refusal(&input, &input, 2, plain),
+        "axis 2 of input, which has rank 2; scan needs an axis in 0..2"
+    );
+    let tall = handle(&rt.put_tensor(&[0f32; 12], &[4, 3]));
+    assert_eq!(
+        refusal(&input, &tall, 0, plain),
+        "output has shape [4, 3]; scan needs [3, 4]"
+    );
+    let expanded = TensorHandle::new(
+        tall.handle.clone(),
+        vec![3usize, 4],
+        vec![0usize, 1],
+        tall.dtype,
+    );
+    assert_eq!(
+        refusal(&input, &expanded, 0, plain),
+        "output of shape [3, 4] and strides [0, 1] has elements that overlap; scan writes only where they do not"
+    );
+    let output = handle(&rt.poisoned_tensor::<f32>(&[3, 4], &[4, 1]));
+    let flags = plain.segments(Segments::Flags(&input));
+    assert_eq!(
+        refusal(&input, &output, 0, flags),
+        format!(
+            "flags has elements of type {}; scan needs an integer type",
+            input.dtype
+        )
+    );
+    let few = list(&rt.put(&[1i32, 0]));
+    assert_eq!(
+        refusal(&input, &output, 0, plain.segments(Segments::Flags(&few))),
+        "flags has shape [2]; scan needs [3, 4]"
+    );
+    let square = handle(&rt.put_tensor(&[0i32; 4], &[2, 2]));
+    assert_eq!(
+        refusal(
+            &input,
+            &output,
+            0,
+            plain.segments(Segments::Offsets(&square))
+        ),
+        "offsets has rank 2; scan needs rank 1"
+    );
+    let bools = supports_scan(&rt.client, ElemType::Bool)
+        .expect_err("truth values")
+        .to_string();
+    assert!(
+        bools.ends_with("scan needs an integer type, f16, bf16, f32 or f64"),
+        "{bools}"
+    );
+    if rt.kind == DeviceKind::Cpu {
+        let brain = supports_scan(&rt.client, ElemType::Float(FloatKind::BF16));
+        let brain = brain.expect_err("bf16 on the CPU").to_string();
+        assert!(brain.contains("has no buffers of"), "{brain}");
+    }
+}
