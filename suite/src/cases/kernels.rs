@@ -1,5 +1,6 @@
 //! The launchers: every argument's kinds against a host model, refusals, and what a device keeps after them.
 
+mod explain;
 mod gather;
 mod keys;
 pub(super) mod model;
@@ -13,6 +14,7 @@ use girih_testkit::case::Case;
 /// Every case of the launchers.
 pub fn cases() -> Vec<Case> {
     [
+        explain::cases(),
         gather::cases(),
         scatter::cases(),
         refusals::cases(),
