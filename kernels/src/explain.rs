@@ -12,7 +12,7 @@ use girih::device::Device;
 /// Bytes that memory moves at least at a time, on the GPUs there are.
 const SECTOR: u64 = 32;
 
-/// How a gather or scatter is launched. Its `Display` is a table.
+/// How a gather or scatter is launched. Its `Display` is a table; `girih-suite explain` prints it.
 ///
 /// ```
 /// use cubecl::{client::Client, prelude::*, std::tensor::TensorHandle};

@@ -1,6 +1,7 @@
 //! The launchers: every argument's kinds against a host model, refusals, and what a device keeps after them.
 
 mod compact;
+mod explain;
 mod gather;
 mod keys;
 pub(super) mod model;
@@ -15,6 +16,7 @@ use girih_testkit::case::Case;
 pub fn cases() -> Vec<Case> {
     [
         compact::cases(),
+        explain::cases(),
         gather::cases(),
         scatter::cases(),
         refusals::cases(),

@@ -87,8 +87,9 @@ macro_rules! view_options {
             pub fn report(self, reporter: crate::view::Reporter<$life>) -> Self {
                 cubecl::unexpanded!()
             }
-            /// The same view with a hint how long memory takes, 1 to 10: a unit that holds many packets of a tile has so
-            /// many in flight at a time, on every target.
+            /// The same view with a hint how long memory takes, 1 to 10: a unit that holds more packets of a tile loads so
+            /// many before it stores the first of them, where the group shares the tile evenly. That is so on every
+            /// target, as far as the target's compiler keeps the order.
             ///
             /// A tile that is fetched where it is used follows the hint of the view that stores it.
             pub fn latency<const N: u32>(self) -> Self

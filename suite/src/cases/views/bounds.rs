@@ -26,6 +26,7 @@ cases! {
     absent_entries_are_not_reported needs [AXES],
     refuses_to_clamp_stored_vectors,
     refuses_a_run_in_a_record_of_positions,
+    refuses_a_report_of_other_axes needs [AXES],
 }
 
 /// Reports along every axis.
@@ -516,5 +517,13 @@ fn refuses_a_run_in_a_record_of_positions(rt: &Rt) {
         rt,
         &out,
         "girih: report: a record of positions in a list, for axis 0, which has no list",
+    );
+}
+
+fn refuses_a_report_of_other_axes(rt: &Rt) {
+    let refused = Report::axes("copied", &Device::of(&rt.client), &[3, 8], &[None]);
+    assert_eq!(
+        refused.unwrap_err().to_string(),
+        "the lists of indices, under Bounds::Report, has shape [1]; copied needs [2]"
     );
 }
