@@ -2,8 +2,13 @@
 //! random data in `properties`.
 
 use cubecl::prelude::*;
-use girih::{prelude::*, view::Reporter};
-use girih_testkit::{Rt, cases, check::assert_same, needs};
+use cubecl::std::tensor::TensorHandle;
+use girih::{
+    device::Device,
+    prelude::*,
+    view::{Offence, Report, Reporter},
+};
+use girih_testkit::{Buffer, Rt, case::Need, cases, check::assert_same, needs};
 
 use super::views::assert_refused;
 
@@ -13,6 +18,7 @@ cases! {
     gathers_whole_vectors_from_lone_elements,
     takes_a_list_to_its_end,
     reports_no_entry_past_the_end_of_a_list,
+    reports_along_each_axis needs [AXES, needs::U64],
     updates_atomics_and_gives_what_they_held,
     stores_and_loads_atomics,
     refuses_indices_that_do_not_broadcast,
@@ -22,6 +28,12 @@ cases! {
 }
 
 type Error = girih_testkit::Error;
+
+/// Reports along every axis.
+const AXES: Need = Need {
+    what: "atomic minimum of u64",
+    met: |rt| Device::of(&rt.client).reports_axes(),
+};
 
 const ONE_CUBE: CubeCount = CubeCount::Static(1, 1, 1);
 
@@ -224,6 +236,77 @@ fn reports_no_entry_past_the_end_of_a_list(rt: &Rt) -> Result<(), Error> {
     assert_eq!(counts(rt, &a, &b)?, (vec![0, 10, 0, 0, 0, 0], 10));
     a[9] = i32::MIN;
     assert_eq!(counts(rt, &a, &b)?, (vec![0, 9, 0, 0, 0, 0], 9));
+    Ok(())
+}
+
+#[cube(launch_unchecked)]
+fn report_axes(x: &Tensor<u32>, a: &[i32], b: &[i32], record: &[Atomic<u64>], out: &mut [u32]) {
+    let cube = this_cube();
+    let first = CUBE_POS as u32 * 8u32;
+    let a = TileView::<i32, shape![8]>::of(a).indices(CUBE_POS);
+    let b = TileView::<i32, shape![8]>::of(b).indices(CUBE_POS);
+    let view = FlatView::<u32, shape![8]>::of(x).report(Reporter::axes(record, first));
+    let tile = view.gather(&cube, comptime!(Pad(99u32)), (&a, &b));
+    TileViewMut::<u32, shape![8]>::of(out).store_masked(&cube, tile, CUBE_POS);
+}
+
+fn reports_along_each_axis(rt: &Rt) -> Result<(), String> {
+    let x = rt.put_tensor(&table(), &[4, 6]);
+    let valid = ([3i32; 13], [5i32; 13]);
+    let with = |at: usize, index: i32, mut list: [i32; 13]| {
+        list[at] = index;
+        list
+    };
+    let cases = [
+        (valid.0, valid.1, None),
+        (with(12, -1, valid.0), valid.1, Some((12, -1, 0, 4))),
+        (
+            with(12, 4, valid.0),
+            with(3, 6, valid.1),
+            Some((3, 6, 1, 6)),
+        ),
+        (
+            with(2, i32::MAX, valid.0),
+            with(9, 6, valid.1),
+            Some((2, i32::MAX.into(), 0, 4)),
+        ),
+    ];
+    for (a, b, want) in cases {
+        let (rows, columns, out) = (rt.put(&a), rt.put(&b), rt.poisoned::<u32>(13));
+        let list = |buffer: &Buffer<i32>| {
+            let elem = i32::elem_type_native();
+            Some(TensorHandle::new_contiguous(
+                vec![13],
+                buffer.handle(),
+                elem,
+            ))
+        };
+        let lists = [list(&rows), list(&columns)];
+        let report = Report::axes("pick", &Device::of(&rt.client), &[4, 6], &lists);
+        let report = report.map_err(|error| error.to_string())?;
+        // SAFETY: entries past the ends of the lists are not read, the gather and the store are masked.
+        unsafe {
+            report_axes::launch_unchecked(
+                &rt.client,
+                CubeCount::Static(2, 1, 1),
+                rt.cube_dim(),
+                x.arg(),
+                rows.arg(),
+                columns.arg(),
+                report.arg(),
+                out.arg(),
+            );
+        }
+        let element = |(&row, &column): (&i32, &i32)| match (row, column) {
+            (0..4, 0..6) => (10 * row + column) as u32,
+            _ => 99,
+        };
+        let wanted: Vec<u32> = a.iter().zip(&b).map(element).collect();
+        assert_same(&rt.read(&out).map_err(|error| error.to_string())?, &wanted);
+        let found = report.read().map_err(|error| error.to_string())?;
+        let found = found.map(|of: Offence| (of.position, of.index, of.axis, of.extent));
+        assert_eq!(found, want);
+    }
     Ok(())
 }
 

@@ -89,7 +89,8 @@ macro_rules! options {
             /// The same view under [`Bounds::Report`]: masked, and the first offence kept by the reporter.
             ///
             /// The position of an element that takes part, and has an index out of range on any axis, is its row-major
-            /// position in the tile, added to the reporter's first.
+            /// position in the tile, added to the reporter's first. It is the position in the list of indices where that
+            /// is not broadcast. A reporter of axes keeps one for each axis.
             #[allow(unused_variables)]
             pub fn report(self, reporter: Reporter<'a>) -> Self {
                 cubecl::unexpanded!()
