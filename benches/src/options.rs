@@ -102,7 +102,12 @@ impl Options {
             COLUMNS,
             Data::Uniform,
         ));
-        workloads.extend(scale.lengths.iter().map(|&length| Workload::scan(length)));
+        for &length in scale.lengths {
+            workloads.push(Workload::scan(length));
+            for op in [Op::Nonzero, Op::MaskedSelect] {
+                workloads.push(Workload::compaction(op, length));
+            }
+        }
         let schedule = scale.schedule;
         let large = workloads
             .into_iter()

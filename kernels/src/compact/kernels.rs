@@ -5,7 +5,7 @@
 use super::Predicate;
 use super::runs::{count_run, write_run};
 use super::tile::{CompactPlan, rank_tile, write_tile};
-use crate::scan::{Sum, TilePlan, prefix_of, take_tile};
+use crate::scan::{Sum, TilePlan, prefix_of};
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::memory::blocks::Ordered;
@@ -25,37 +25,98 @@ pub fn compact_look_back_kernel<E: Numeric, M: Int, I: Int, A: Int, N: Size, P: 
     states: &[Atomic<u64>],
     extents: Sequence<usize>,
     length: usize,
+    launch: u32,
     tiles: usize,
     #[comptime] plan: TilePlan,
     #[comptime] compact: CompactPlan,
+    #[comptime] is_exact: bool,
     #[define(E, M, I, A)] _types: [ElemType; 4],
 ) {
-    let tile = take_tile(states);
-    if tile < tiles {
-        let first = tile * comptime!(plan.tile());
-        let ranked = rank_tile::<E, M, N, P>(
+    if is_exact {
+        compact_next::<E, M, I, A, N, P>(
             vectors,
             input,
             mask_vectors,
             mask,
-            first,
+            values,
+            rejected,
+            places,
+            inverse,
+            count,
+            states,
+            &extents,
             length,
+            launch,
+            tiles,
             plan,
             compact,
         );
-        let total = A::cast_from(ranked.total);
-        let before = prefix_of::<A, Sum, Ordered>(states, tile, tile, total, false);
-        let base = usize::cast_from(before);
-        if tile + 1 == tiles {
-            if UNIT_POS == 0u32 {
-                count[0] = before + total;
-            }
-        }
-        write_tile::<E, I>(
-            &ranked, input, values, rejected, places, inverse, &extents, base, first, length, plan,
+    } else if CUBE_POS < tiles {
+        compact_next::<E, M, I, A, N, P>(
+            vectors,
+            input,
+            mask_vectors,
+            mask,
+            values,
+            rejected,
+            places,
+            inverse,
+            count,
+            states,
+            &extents,
+            length,
+            launch,
+            tiles,
+            plan,
             compact,
         );
     }
+}
+
+/// Compacts this cube's tile after those before it.
+#[cube]
+fn compact_next<E: Numeric, M: Int, I: Int, A: Int, N: Size, P: Predicate>(
+    vectors: &[Vector<E, N>],
+    input: &[E],
+    mask_vectors: &[Vector<M, N>],
+    mask: &[M],
+    values: &mut [E],
+    rejected: &mut [E],
+    places: &mut [I],
+    inverse: &mut [I],
+    count: &mut [A],
+    states: &[Atomic<u64>],
+    extents: &Sequence<usize>,
+    length: usize,
+    launch: u32,
+    tiles: usize,
+    #[comptime] plan: TilePlan,
+    #[comptime] compact: CompactPlan,
+) {
+    let tile = CUBE_POS;
+    let first = tile * comptime!(plan.tile());
+    let ranked = rank_tile::<E, M, N, P>(
+        vectors,
+        input,
+        mask_vectors,
+        mask,
+        first,
+        length,
+        plan,
+        compact,
+    );
+    let total = A::cast_from(ranked.total);
+    let before = prefix_of::<A, Sum, Ordered>(states, launch, tile, tile, total, false);
+    let base = usize::cast_from(before);
+    if tile + 1 == tiles {
+        if UNIT_POS == 0u32 {
+            count[0] = before + total;
+        }
+    }
+    write_tile::<E, I>(
+        &ranked, input, values, rejected, places, inverse, extents, base, first, length, plan,
+        compact,
+    );
 }
 
 /// How many every tile keeps.

@@ -8,7 +8,7 @@ use super::result::{Compacted, Partition, Unique};
 use super::tile::{CompactPlan, Keep};
 use super::{CompactOptions, Predicate};
 use crate::scan::{
-    Cuts, ScanPath, Sum, TilePlan, clear, cubes, lanes, require_look_back, scan_list, states,
+    Cuts, ScanPath, States, Sum, TilePlan, cubes, exact_cubes, lanes, require_look_back, scan_list,
 };
 use cubecl::client::Client;
 use cubecl::ir::{ElemType, UIntKind};
@@ -53,6 +53,7 @@ pub(super) struct Written {
     inverse: TensorHandle,
     count: TensorHandle,
     length: usize,
+    has_inverse: bool,
     path: ScanPath,
 }
 
@@ -78,7 +79,7 @@ impl Written {
         let index = self.places.dtype;
         let lengths = TensorHandle::new_contiguous(
             vec![self.length],
-            client.empty((self.length * index.size()).max(1)),
+            client.empty((self.length * index.size()).max(8)),
             index,
         );
         let begins =
@@ -101,12 +102,11 @@ impl Written {
             }
         }
         let compacted = |values| Compacted::new(values, self.count.clone()).by(self.path);
-        let inverse = self.inverse.shape()[0] == self.length;
         Unique {
             values: compacted(self.values.clone()),
             begins: compacted(begins),
             lengths: compacted(lengths),
-            inverse: inverse.then(|| self.inverse.clone()),
+            inverse: self.has_inverse.then(|| self.inverse.clone()),
         }
     }
 }
@@ -193,6 +193,7 @@ impl<'a> Compaction<'a> {
                 _ => self.output(true, vec![1], count_type),
             },
             length,
+            has_inverse: inverse,
             path,
         };
         if length > 0 {
@@ -277,6 +278,7 @@ impl<'a> Compaction<'a> {
             lanes,
             planes,
             aligned,
+            single: true,
             exclusive: false,
             cuts: Cuts::Rows,
         })
@@ -313,15 +315,15 @@ impl<'a> Compaction<'a> {
     fn look_back<P: Predicate>(&self, plan: TilePlan, written: &Written) {
         let device = &self.device;
         let tiles = self.length.div_ceil(plan.tile());
-        let words = states(tiles, written.count.dtype.size());
-        let published = clear(device, words);
+        let states = States::new(device, tiles, written.count.dtype.size());
+        let (cubes, is_exact) = exact_cubes(device, tiles);
         let width = if plan.aligned { plan.width } else { 1 };
-        // SAFETY: a cube takes one of the tiles, if there is one left; what lies past the end of the list is masked, and the
+        // SAFETY: a cube has one of the tiles; what lies past the end of the list is masked, and the
         // outputs that are written have room for all of it; each tile has states of its own.
         unsafe {
             compact_look_back_kernel::launch_unchecked::<P>(
                 device.client(),
-                cubes(device, tiles),
+                cubes,
                 CubeDim::new_1d(plan.units() as u32),
                 self.address(),
                 width,
@@ -334,12 +336,14 @@ impl<'a> Compaction<'a> {
                 whole(&written.places),
                 whole(&written.inverse),
                 whole(&written.count),
-                BufferArg::from_raw_parts(published, words),
+                states.arg(),
                 self.extents_arg(),
                 self.length,
+                states.launch,
                 tiles,
                 plan,
                 self.compact_plan(),
+                is_exact,
                 self.types(written),
             );
         }

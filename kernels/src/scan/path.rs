@@ -56,11 +56,7 @@ pub fn require_look_back(device: &Device, call: &'static str, sum: ElemType) -> 
         1 => (MemoryOrder::Relaxed, MemoryOrder::Relaxed),
         _ => (MemoryOrder::Acquire, MemoryOrder::Release),
     };
-    for (operation, order) in [
-        (Operation::Add, MemoryOrder::Relaxed),
-        (Operation::Load, load),
-        (Operation::Store, store),
-    ] {
+    for (operation, order) in [(Operation::Load, load), (Operation::Store, store)] {
         let access = AtomicAccess::new(operation, word).ordered(order, MemoryScope::Device);
         device.require_atomic(call, &access)?;
     }

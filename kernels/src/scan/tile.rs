@@ -24,6 +24,8 @@ pub struct TilePlan {
     pub planes: usize,
     /// Whether memory is accessed in whole vectors, but for the end of a row.
     pub aligned: bool,
+    /// Whether there is one row alone.
+    pub single: bool,
     /// Whether an element's own value is left out of its result.
     pub exclusive: bool,
     /// What begins a segment.
