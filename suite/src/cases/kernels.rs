@@ -7,6 +7,7 @@ mod refusals;
 pub mod scan;
 mod scatter;
 mod sort;
+mod top_k;
 
 use girih_testkit::case::Case;
 
@@ -18,6 +19,7 @@ pub fn cases() -> Vec<Case> {
         refusals::cases(),
         scan::cases(),
         sort::cases(),
+        top_k::cases(),
     ]
     .concat()
 }
