@@ -176,6 +176,19 @@ fn path(device: &Device, job: &Job, wide: ElemType, asked: Option<SortPath>) -> 
     }
 }
 
+/// How many keys of a row one cube sorts at most.
+pub(crate) fn most_in_one_cube(device: &Device, job: &Job) -> usize {
+    let size = job
+        .key
+        .size()
+        .max(job.payload.map_or(0, |payload| payload.size()));
+    let longest = Job {
+        len: usize::MAX,
+        ..*job
+    };
+    tile(device, SortPath::OneCube, word(size.max(4)), &longest).len()
+}
+
 /// Units and keys of a unit, for tiles of short rows; the last is for rows as long as one cube sorts.
 const SHORT: [(u32, u32); 5] = [(32, 4), (64, 8), (128, 8), (256, 12), (384, 16)];
 

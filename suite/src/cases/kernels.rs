@@ -9,6 +9,7 @@ mod refusals;
 pub mod scan;
 mod scatter;
 mod sort;
+mod top_k;
 
 use girih_testkit::case::Case;
 
@@ -22,6 +23,7 @@ pub fn cases() -> Vec<Case> {
         refusals::cases(),
         scan::cases(),
         sort::cases(),
+        top_k::cases(),
     ]
     .concat()
 }
