@@ -184,7 +184,7 @@ pub(super) fn convert<E: Scalar, F: Scalar>(scope: &Scope, packet: Packet<E>) ->
     }
     if to == ElemType::Bool {
         let zero = all(scope, &packet, 0);
-        return unequal(scope, packet, zero);
+        return unequal(scope, packet, zero).expand.into();
     }
     scope.register_size::<Width>(width);
     Vector::<F, Width>::__expand_cast_from::<Vector<E, Width>>(scope, packet)
