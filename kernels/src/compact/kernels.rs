@@ -1,6 +1,8 @@
 //! The kernels of compactions.
 // CubeCL's macro writes undocumented twins of the kernels.
 #![allow(missing_docs)]
+// In a kernel both sides of `&&` are evaluated.
+#![allow(clippy::collapsible_if)]
 
 use super::Predicate;
 use super::runs::{count_run, write_run};

@@ -1,6 +1,8 @@
 //! The kernels of scans.
 // CubeCL's macro writes undocumented twins of the kernels.
 #![allow(missing_docs)]
+// In a kernel both sides of `&&` are evaluated.
+#![allow(clippy::collapsible_if)]
 
 use super::look_back::prefix_of;
 use super::operator::ScanOperator;

@@ -105,7 +105,11 @@ fn tile_plan(device: &Device, rows: &Rows, path: Option<ScanPath>) -> Option<Til
     };
     Some(TilePlan {
         width,
-        vectors: (32 / width).clamp(2, 8),
+        // Segments take registers of their own.
+        vectors: match rows.cuts.any() {
+            true => (16 / width).clamp(2, 4),
+            false => (32 / width).clamp(2, 8),
+        },
         lanes,
         planes,
         aligned,

@@ -2,6 +2,9 @@
 //! devices whose planes have one unit. Units next to each other have rows next to each other.
 // CubeCL's macro writes undocumented twins of the functions.
 #![allow(missing_docs)]
+// In a kernel both sides of `&&` are evaluated.
+#![allow(clippy::collapsible_if)]
+#![allow(clippy::explicit_auto_deref)]
 
 use super::operator::{ScanOperator, excluded};
 use super::place::{Cuts, row_of, search};

@@ -53,6 +53,11 @@ fn scanned(host: &Host, axis: usize, operation: ScanOperation) -> Host {
     out
 }
 
+/// The whole part, without the sign of a 0, which integers have not.
+fn whole(value: f64) -> f64 {
+    value.trunc() + 0.0
+}
+
 /// Values near 1, so that products of a few are of a size; no two of a row are equal.
 fn factors(shape: &[usize], salt: usize) -> Host {
     Host::sample(shape, salt).map(|value| 1.0 + value / 64.0)
@@ -88,7 +93,7 @@ fn scans_views(rt: &Rt) -> Result<(), Error> {
 
 fn scans_integers(rt: &Rt) -> Result<(), Error> {
     let device = device(rt);
-    let host = Host::sample(&[7, 40], 2).map(f64::trunc);
+    let host = Host::sample(&[7, 40], 2).map(whole);
     let sums = cumsum(ints::<2>(&host, &device), 1)?;
     assert_equals(sums, &scanned(&host, 1, ScanOperation::Sum));
     let least = cummin(ints::<2>(&host, &device), 0)?;
@@ -184,9 +189,9 @@ fn selects_and_finds(rt: &Rt) -> Result<(), Error> {
     };
     let selected = mask_select(floats::<2>(&host, &device), mask(&flags, shape, &device))?;
     assert_equals(selected, &want);
-    let whole = host.map(f64::trunc);
-    let selected = mask_select(ints::<2>(&whole, &device), mask(&flags, shape, &device))?;
-    assert_equals(selected, &want.map(f64::trunc));
+    let integers = host.map(whole);
+    let selected = mask_select(ints::<2>(&integers, &device), mask(&flags, shape, &device))?;
+    assert_equals(selected, &want.map(whole));
     let places: Tensor<2, Int> = nonzero(mask(&flags, shape, &device))?;
     let coordinates = kept.iter().flat_map(|&at| [at / 50, at % 50]);
     let want = Host {

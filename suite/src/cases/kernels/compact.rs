@@ -243,7 +243,7 @@ fn runs<E: CubeElement + Numeric + Exact>(
     let input = rt.put(values);
     let (mut firsts, mut begins, mut inverse) = (vec![], vec![], vec![]);
     for (at, value) in values.iter().enumerate() {
-        if at == 0 || !(values[at - 1] == *value) {
+        if at == 0 || values[at - 1] != *value {
             firsts.push(*value);
             begins.push(at as i32);
         }
