@@ -25,11 +25,9 @@ def of_length(report: Report, length: int) -> None:
         for _ in range(SETS)
     ]
     sums(report, floats)
-    positive = [values > 0 for values in floats]
+    compactions(report, floats)
     ops = {
         "sort i32": (4, lambda i: keys[i].sort()),
-        "nonzero, half true": (6, lambda i: positive[i].nonzero()),
-        "masked_select f32, half true": (6, lambda i: floats[i].masked_select(positive[i])),
         "bincount, 256 bins": (4, lambda i: torch.bincount(keys[i] & 255, minlength=256)),
     }
     if length <= LONGEST_UNIQUE:
@@ -46,3 +44,14 @@ def sums(report: Report, values: list[torch.Tensor]) -> None:
     time = measure(rotated(SETS, lambda i: torch.cumsum(values[i], 0, out=out[i])))
     case = {"dtype": "f32", "rows": length, "columns": 1, "data": "in order"}
     report.add("torch", "scan", time, moved=2 * 4 * length, way="cumsum", **case)
+
+
+def compactions(report: Report, values: list[torch.Tensor]) -> None:
+    """Half of a list is kept: girih's workloads `nonzero` and `masked_select`. Torch waits for the count each time."""
+    length = len(values[0])
+    positive = [each > 0 for each in values]
+    case = {"dtype": "f32", "rows": length, "columns": 1, "data": "in order"}
+    time = measure(rotated(SETS, lambda i: positive[i].nonzero()), 10)
+    report.add("torch", "nonzero", time, moved=5 * length, **case)
+    time = measure(rotated(SETS, lambda i: values[i].masked_select(positive[i])), 10)
+    report.add("torch", "masked_select", time, moved=7 * length, **case)

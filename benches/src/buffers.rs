@@ -2,10 +2,12 @@
 
 use crate::data;
 use crate::random::XorShift;
-use crate::workload::{Data, INDEX, Op, Workload};
+use crate::workload::{Data, INDEX, MASK, Op, Workload};
 use cubecl::client::Client;
 use cubecl::prelude::CubeElement;
 use cubecl::std::tensor::TensorHandle;
+use girih_kernels::Compacted;
+use std::sync::Mutex;
 
 /// What an output holds before anything is written there: no value of a source, and exact in every type.
 pub(crate) const POISON: f32 = 2.0;
@@ -16,6 +18,10 @@ pub(crate) struct Buffers {
     pub source: TensorHandle,
     pub index: TensorHandle,
     pub output: TensorHandle,
+    /// Where the source is above 0; a single element where nothing is compacted.
+    pub mask: TensorHandle,
+    /// What the last compaction gave.
+    pub compacted: Mutex<Option<Compacted>>,
     /// What `index` holds.
     pub targets: Vec<i32>,
     /// The seed of the source.
@@ -37,10 +43,22 @@ impl Buffers {
             source: table(),
             index: TensorHandle::new_contiguous([targets.len()], list, INDEX),
             output: table(),
+            mask: {
+                let count = if workload.is_compaction() {
+                    rows * columns
+                } else {
+                    1
+                };
+                TensorHandle::new_contiguous([count], client.empty(count.max(8)), MASK)
+            },
+            compacted: Mutex::default(),
             targets,
             seed,
         };
         data::fill(client, &buffers.source, seed, workload.random_bits());
+        if workload.is_compaction() {
+            data::positive(client, &buffers.source, &buffers.mask);
+        }
         data::constant(client, &buffers.output, initial(workload.op));
         buffers
     }
@@ -50,7 +68,7 @@ impl Buffers {
 pub(crate) const fn initial(op: Op) -> f32 {
     match op {
         Op::ScatterAdd => 0.0,
-        Op::Copy | Op::Gather | Op::ScatterSet | Op::Scan => POISON,
+        _ => POISON,
     }
 }
 

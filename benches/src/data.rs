@@ -54,6 +54,25 @@ fn constant_kernel<E: Numeric>(out: &mut [E], value: f32, #[define(E)] _dtype: E
     }
 }
 
+/// 1 where the source is above 0, and 0 elsewhere.
+#[cube(launch_unchecked)]
+fn positive_kernel(source: &[f32], mask: &mut [u8]) {
+    let mut position = ABSOLUTE_POS;
+    let stride = CUBE_COUNT * CUBE_DIM as usize;
+    while position < mask.len() {
+        mask[position] = u8::cast_from(source[position] > 0.0f32);
+        position += stride;
+    }
+}
+
+/// Marks the elements of a contiguous tensor of f32 that are above 0.
+pub(crate) fn positive(client: &Client, source: &TensorHandle, mask: &TensorHandle) {
+    let (cubes, cube) = spread(client);
+    let ((from, _), (to, _)) = (whole(source), whole(mask));
+    // SAFETY: the kernel stays below the length of the mask, which is that of the source.
+    unsafe { positive_kernel::launch_unchecked(client, cubes, cube, from, to) }
+}
+
 /// Fills a contiguous tensor with random elements.
 pub(crate) fn fill(client: &Client, tensor: &TensorHandle, seed: u32, bits: u32) {
     let (cubes, cube) = spread(client);

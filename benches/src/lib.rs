@@ -1,4 +1,4 @@
-//! Benchmarks of girih: gather and scatter beside the device's own copy, and the [`collectives`] of groups.
+//! Benchmarks of girih: gather and scatter beside the device's own copy, the [`collectives`] of groups, and [`sorting`].
 //!
 //! [`run`] times every [`Workload`] of [`Options`] and every collective on one device, checks what was written, and prints a table as it
 //! goes. A [`Measurement`] is one line of JSON; the peers (`benches/peers`) write lines with the same fields, so that
@@ -13,6 +13,7 @@ mod measurement;
 mod options;
 mod prepared;
 mod random;
+pub mod sorting;
 mod timing;
 mod verify;
 mod workload;
@@ -33,6 +34,8 @@ pub struct Run {
     pub measured: Vec<Measurement>,
     /// The collectives that were measured, and were right.
     pub collectives: Vec<collectives::Measurement>,
+    /// The sorts that were measured, and were right.
+    pub sorts: Vec<sorting::Measurement>,
     /// What the device cannot do: the workload's name, and what is lacking.
     pub left_out: Vec<(String, girih::Error)>,
     /// What went wrong: the workload's name, and how. It has no number.
@@ -68,6 +71,7 @@ pub fn run(client: &Client, options: &Options) -> Run {
         println!("{line}");
     }
     run_collectives(client, options, &mut run);
+    run_sorts(client, options, &mut run);
     run
 }
 
@@ -92,6 +96,28 @@ fn run_collectives(client: &Client, options: &Options, run: &mut Run) {
             }
             Err(error) => {
                 println!("{name:<54} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
+}
+
+/// The same of the sorts.
+fn run_sorts(client: &Client, options: &Options, run: &mut Run) {
+    use sorting::{Measurement, Plan};
+    if options.sorts().is_empty() {
+        return;
+    }
+    println!("{}", Measurement::header());
+    for Plan { workload, schedule } in options.sorts() {
+        match Measurement::take(client, workload, *schedule) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.sorts.push(measurement);
+            }
+            Err(error) => {
+                let name = workload.name();
+                println!("{name:<42} FAILED: {error}");
                 run.failed.push((name, error));
             }
         }

@@ -72,10 +72,10 @@ impl Measurement {
             rows: workload.rows,
             columns: workload.columns,
             data: workload.data,
-            index: if matches!(workload.op, Op::Copy | Op::Scan) {
-                "none"
-            } else {
-                "i32"
+            index: match workload.op {
+                Op::Copy | Op::Scan | Op::MaskedSelect => "none",
+                Op::Nonzero => "i64",
+                Op::Gather | Op::ScatterAdd | Op::ScatterSet => "i32",
             },
             bounds: bounds_name(workload.bounds),
             bytes,

@@ -1,6 +1,7 @@
 //! What a run measures.
 
 use crate::collectives;
+use crate::sorting;
 use crate::timing::Schedule;
 use crate::workload::{Data, Dtype, Op, Workload};
 use cubecl::client::Client;
@@ -24,6 +25,7 @@ pub struct Plan {
 pub struct Options {
     plans: Vec<Plan>,
     collectives: Vec<collectives::Plan>,
+    sorts: Vec<sorting::Plan>,
 }
 
 /// How much a device can be asked for.
@@ -74,6 +76,7 @@ impl Options {
         };
         Self {
             collectives: collectives::plans(client),
+            sorts: sorting::plans(client),
             ..options
         }
     }
@@ -102,7 +105,12 @@ impl Options {
             COLUMNS,
             Data::Uniform,
         ));
-        workloads.extend(scale.lengths.iter().map(|&length| Workload::scan(length)));
+        for &length in scale.lengths {
+            workloads.push(Workload::scan(length));
+            for op in [Op::Nonzero, Op::MaskedSelect] {
+                workloads.push(Workload::compaction(op, length));
+            }
+        }
         let schedule = scale.schedule;
         let large = workloads
             .into_iter()
@@ -127,6 +135,7 @@ impl Options {
         Self {
             plans: large.chain(small).collect(),
             collectives: vec![],
+            sorts: vec![],
         }
     }
 
@@ -136,12 +145,18 @@ impl Options {
             |name: String| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
         self.plans.retain(|plan| wanted(plan.workload.name()));
         self.collectives.retain(|plan| wanted(plan.workload.name()));
+        self.sorts.retain(|plan| wanted(plan.workload.name()));
         self
     }
 
     /// What will be measured, in this order.
     pub fn plans(&self) -> &[Plan] {
         &self.plans
+    }
+
+    /// Which sorts will be measured, after the collectives.
+    pub fn sorts(&self) -> &[sorting::Plan] {
+        &self.sorts
     }
 
     /// Which collectives will be measured, after those.

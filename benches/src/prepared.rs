@@ -3,15 +3,17 @@
 use crate::buffers::Buffers;
 use crate::data;
 use crate::error::Result;
-use crate::workload::{Op, Workload};
+use crate::workload::{Op, PLACE, Workload};
 use cubecl::client::Client;
 use cubecl::future::block_on;
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
 use girih_kernels::{
-    ScanOperation, ScanOptions, ScatterMode, gather_into, scan_into, scatter_into,
+    CompactOptions, ScanOperation, ScanOptions, ScatterMode, gather_into, nonzero, scan_into,
+    scatter_into, select,
 };
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Sets of buffers that launches take in turn, so that one launch does not find the last one's data in a cache.
@@ -53,6 +55,8 @@ impl Prepared {
             source,
             index,
             output,
+            mask,
+            compacted: last,
             ..
         } = buffers;
         let checked = match op {
@@ -63,6 +67,18 @@ impl Prepared {
             Op::Scan => {
                 let options = ScanOptions::inclusive();
                 scan_into(&self.client, source, output, 0, ScanOperation::Sum, options)?;
+                None
+            }
+            Op::Nonzero | Op::MaskedSelect => {
+                let options = CompactOptions::default().index(PLACE);
+                let compacted = match op {
+                    Op::Nonzero => nonzero(&self.client, mask, options)?,
+                    _ => {
+                        let list = flat(source);
+                        select(&self.client, &list, mask, options)?
+                    }
+                };
+                *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(compacted);
                 None
             }
             Op::Gather => Some(gather_into(&self.client, source, index, output, 0, bounds)?),
@@ -96,6 +112,12 @@ impl Prepared {
             .iter()
             .map(move |(buffers, launches)| (buffers, count(launches)))
     }
+}
+
+/// A contiguous tensor as a list.
+fn flat(tensor: &TensorHandle) -> TensorHandle {
+    let count: usize = tensor.shape().iter().product();
+    TensorHandle::new_contiguous([count], tensor.handle.clone(), tensor.dtype)
 }
 
 /// One vector per unit and step.

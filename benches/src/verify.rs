@@ -1,6 +1,7 @@
 //! Whether the device wrote what it should have.
 
 use std::collections::HashMap;
+use std::sync::PoisonError;
 
 use crate::buffers::{Buffers, initial};
 use crate::data::value;
@@ -8,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::prepared::Prepared;
 use crate::random::XorShift;
 use crate::workload::{Op, Workload};
+use cubecl::prelude::CubeElement;
 
 /// Rows that are looked at, besides the first and the last.
 const SAMPLE: usize = 62;
@@ -20,6 +22,10 @@ impl Prepared {
     /// [`Error::Wrong`] for the first element that differs, [`Error::Server`] where a launch failed.
     pub fn verify(&self) -> Result<()> {
         for (buffers, launches) in self.sets() {
+            if self.workload.is_compaction() {
+                self.verify_compacted(buffers)?;
+                continue;
+            }
             let mut expected = Expected {
                 workload: &self.workload,
                 buffers,
@@ -32,6 +38,54 @@ impl Prepared {
             expected.sum_up(&rows);
             for (row, found) in rows.iter().zip(self.read_rows(buffers, &rows)?) {
                 expected.compare(*row, &found)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the count, and some of what was kept, with what the host keeps.
+    fn verify_compacted(&self, buffers: &Buffers) -> Result<()> {
+        let guard = buffers
+            .compacted
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let wrong = |row: usize, found: f64, expected: f64| Error::Wrong {
+            workload: self.workload.name(),
+            row,
+            column: 0,
+            found: found as f32,
+            expected: expected as f32,
+        };
+        let Some(compacted) = &*guard else {
+            return Err(wrong(0, f64::NAN, 0.0));
+        };
+        let bits = self.workload.random_bits();
+        let of = |position: usize| value(position as u32, buffers.seed, bits);
+        let length = self.workload.rows;
+        let count = (0..length).filter(|&position| of(position) > 0.0).count();
+        let found = compacted.count(&self.client)?;
+        if found != count {
+            return Err(wrong(length, found as f64, count as f64));
+        }
+        let step = (count / SAMPLE).max(1);
+        let kept = (0..length).filter(|&position| of(position) > 0.0);
+        for (rank, position) in kept.enumerate().step_by(step) {
+            let is_place = self.workload.op == Op::Nonzero;
+            let size = compacted.room().dtype.size();
+            let handle = compacted.room().handle.clone();
+            let end = handle.size() - ((rank + 1) * size) as u64;
+            let handle = handle.offset_start((rank * size) as u64).offset_end(end);
+            let bytes = self.client.read_one(handle)?;
+            let found = match is_place {
+                true => i64::from_bytes(&bytes)[0] as f64,
+                false => f64::from(f32::from_bytes(&bytes)[0]),
+            };
+            let expected = match is_place {
+                true => position as f64,
+                false => f64::from(of(position)),
+            };
+            if found != expected {
+                return Err(wrong(rank, found, expected));
             }
         }
         Ok(())
@@ -127,7 +181,7 @@ impl Expected<'_> {
     fn sources(&self, row: usize) -> Vec<usize> {
         let targets = &self.buffers.targets;
         match self.workload.op {
-            Op::Copy | Op::Scan => vec![row],
+            Op::Copy | Op::Scan | Op::Nonzero | Op::MaskedSelect => vec![row],
             Op::Gather => vec![targets[row] as usize],
             Op::ScatterAdd | Op::ScatterSet => (0..targets.len())
                 .filter(|&at| targets[at] as usize == row)
@@ -154,7 +208,7 @@ impl Expected<'_> {
                 let sum: f64 = values.map(f64::from).sum();
                 vec![(f64::from(initial) + sum * self.launches as f64) as f32]
             }
-            Op::Copy | Op::Gather | Op::ScatterSet | Op::Scan => values.collect(),
+            _ => values.collect(),
         }
     }
 }
@@ -190,6 +244,18 @@ mod tests {
         for rt in Rt::present() {
             for workload in workloads() {
                 launched(rt, workload).verify().unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn compactions_are_right() {
+        for rt in Rt::present() {
+            for op in [Op::Nonzero, Op::MaskedSelect] {
+                let workload = Workload::compaction(op, 10_000);
+                launched(rt, workload).verify().unwrap();
+                let never = Prepared::new(&rt.client, workload).unwrap();
+                assert!(matches!(never.verify(), Err(Error::Wrong { .. })));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::data;
 use cubecl::client::Client;
-use cubecl::ir::{ElemType, FloatKind, IntKind};
+use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use girih::Bounds;
 use girih::device::Device;
 use girih_kernels::{ScatterMode, supports_gather, supports_scan, supports_scatter};
@@ -13,6 +13,11 @@ use serde::{Serialize, Serializer};
 const INDEX_BYTES: usize = 4;
 /// The type of the indices.
 pub(crate) const INDEX: ElemType = ElemType::Int(IntKind::I32);
+
+/// The type of masks.
+pub(crate) const MASK: ElemType = ElemType::UInt(UIntKind::U8);
+/// The type of places, as torch has it.
+pub(crate) const PLACE: ElemType = ElemType::Int(IntKind::I64);
 
 /// What is done with the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -28,6 +33,10 @@ pub enum Op {
     ScatterSet,
     /// `out[n, :] = source[0, :] + .. + source[n, :]`.
     Scan,
+    /// The places where `source` is above 0, half of them.
+    Nonzero,
+    /// The elements of `source` that are above 0, half of them.
+    MaskedSelect,
 }
 
 impl Op {
@@ -39,6 +48,8 @@ impl Op {
             Self::ScatterAdd => "scatter_add",
             Self::ScatterSet => "scatter_set",
             Self::Scan => "scan",
+            Self::Nonzero => "nonzero",
+            Self::MaskedSelect => "masked_select",
         }
     }
 
@@ -46,7 +57,7 @@ impl Op {
         match self {
             Self::ScatterAdd => Some(ScatterMode::Add),
             Self::ScatterSet => Some(ScatterMode::Set),
-            Self::Copy | Self::Gather | Self::Scan => None,
+            Self::Copy | Self::Gather | Self::Scan | Self::Nonzero | Self::MaskedSelect => None,
         }
     }
 }
@@ -181,6 +192,16 @@ impl Workload {
         Self::scatter(Op::Scan, length, 1, Data::InOrder)
     }
 
+    /// A compaction of a list of f32 of which half are kept.
+    pub const fn compaction(op: Op, length: usize) -> Self {
+        Self::scatter(op, length, 1, Data::InOrder)
+    }
+
+    /// Whether it keeps some of the source's elements, by a mask of bytes.
+    pub(crate) const fn is_compaction(&self) -> bool {
+        matches!(self.op, Op::Nonzero | Op::MaskedSelect)
+    }
+
     /// The same under another policy of bounds.
     pub const fn under(self, bounds: Bounds) -> Self {
         Self { bounds, ..self }
@@ -213,6 +234,10 @@ impl Workload {
                 Op::Copy | Op::Scan => 2 * row,
                 Op::Gather | Op::ScatterSet => 2 * row + INDEX_BYTES,
                 Op::ScatterAdd => 3 * row + INDEX_BYTES,
+                // A byte of the mask, and half a place of 64 bits.
+                Op::Nonzero => 1 + 4,
+                // A byte of the mask, an element, and half an element.
+                Op::MaskedSelect => 1 + row + row / 2,
             }
     }
 
@@ -225,9 +250,17 @@ impl Workload {
         let device = Device::of(client);
         let elem = self.dtype.elem();
         match (self.op, self.op.mode()) {
-            (Op::Scan, _) => supports_scan(client, elem)?,
+            (Op::Scan | Op::Nonzero | Op::MaskedSelect, _) => supports_scan(client, elem)?,
             (_, Some(mode)) => supports_scatter(client, elem, INDEX, mode, self.columns)?,
             (_, None) => supports_gather(client, elem, INDEX)?,
+        }
+        if self.is_compaction() {
+            let has = device.stores(MASK) && device.stores(PLACE);
+            device.require(
+                has,
+                self.op.name(),
+                format!("buffers of {MASK} and {PLACE}"),
+            )?;
         }
         let reports = self.bounds != Bounds::Report || device.reports();
         device.require(reports, self.op.name(), "atomic minimum of u32, to report")
@@ -267,6 +300,8 @@ mod tests {
         assert_eq!(add.bytes(), 10 * (3 * 512 + 4));
         assert_eq!(Workload::copy(10, 128).bytes(), 10 * 1024);
         assert_eq!(Workload::scan(10).bytes(), 80);
+        assert_eq!(Workload::compaction(Op::Nonzero, 10).bytes(), 50);
+        assert_eq!(Workload::compaction(Op::MaskedSelect, 10).bytes(), 70);
     }
 
     #[test]

@@ -191,7 +191,7 @@ pub(crate) fn sums(client: &Client, element: ElemType, index: ElemType) -> girih
 }
 
 /// An op's public function has checked its call, so that nothing is left for the launcher to refuse.
-fn unchecked_call<T>(refused: girih::Error) -> T {
+pub(crate) fn unchecked_call<T>(refused: girih::Error) -> T {
     panic!("girih-burn: an op of IndexBackend was called with what its function refuses: {refused}")
 }
 
@@ -216,19 +216,20 @@ fn rows(tensor: CubeTensor) -> CubeTensor {
     }
 }
 
-fn handle(tensor: CubeTensor) -> TensorHandle {
+pub(crate) fn handle(tensor: CubeTensor) -> TensorHandle {
     rows(tensor).into()
 }
 
 /// What a new tensor takes from an op's first argument.
-struct Place {
-    client: Client,
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) client: Client,
     device: CubeDevice,
     dtype: DType,
 }
 
 impl Place {
-    fn of(tensor: &CubeTensor) -> Self {
+    pub(crate) fn of(tensor: &CubeTensor) -> Self {
         Self {
             client: tensor.client.clone(),
             device: tensor.device.clone(),
@@ -251,7 +252,12 @@ impl Place {
         }
     }
 
-    fn tensor(self, values: TensorHandle) -> CubeTensor {
+    /// The same with elements of another type.
+    pub(crate) fn of_type(self, dtype: DType) -> Self {
+        Self { dtype, ..self }
+    }
+
+    pub(crate) fn tensor(self, values: TensorHandle) -> CubeTensor {
         CubeTensor::new(
             self.client,
             values.handle,

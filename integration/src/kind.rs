@@ -3,9 +3,9 @@
 use burn::backend::{Dispatch, DispatchTensor};
 use burn::tensor::{Float, Int, kind::Basic};
 use girih::Bounds;
-use girih_kernels::ScatterMode;
+use girih_kernels::{Determinism, ScanOperation, ScatterMode};
 
-use crate::IndexBackend;
+use crate::{IndexBackend, ScanBackend};
 
 /// A result and the record of an index out of range.
 type Recorded = (DispatchTensor, DispatchTensor);
@@ -44,11 +44,22 @@ pub(crate) mod sealed {
             extent: usize,
             bounds: Bounds,
         ) -> Recorded;
+
+        fn scan(
+            tensor: DispatchTensor,
+            axis: usize,
+            operation: ScanOperation,
+            determinism: Determinism,
+        ) -> DispatchTensor;
+
+        /// What a mask keeps, with room for all, and its count.
+        fn select(tensor: DispatchTensor, mask: DispatchTensor)
+        -> (DispatchTensor, DispatchTensor);
     }
 }
 
 macro_rules! ops {
-    ($kind:ident: $gather:ident, $scatter:ident, $scatter_sum:ident) => {
+    ($kind:ident: $gather:ident, $scatter:ident, $scatter_sum:ident, $scan:ident, $select:ident) => {
         impl sealed::Ops for $kind {
             fn gather(
                 table: DispatchTensor,
@@ -79,8 +90,24 @@ macro_rules! ops {
             ) -> Recorded {
                 Dispatch::$scatter_sum(updates, index, axis, extent, bounds)
             }
+
+            fn scan(
+                tensor: DispatchTensor,
+                axis: usize,
+                operation: ScanOperation,
+                determinism: Determinism,
+            ) -> DispatchTensor {
+                Dispatch::$scan(tensor, axis, operation, determinism)
+            }
+
+            fn select(
+                tensor: DispatchTensor,
+                mask: DispatchTensor,
+            ) -> (DispatchTensor, DispatchTensor) {
+                Dispatch::$select(tensor, mask)
+            }
         }
     };
 }
-ops!(Float: gather_float, scatter_float, scatter_sum_float);
-ops!(Int: gather_int, scatter_int, scatter_sum_int);
+ops!(Float: gather_float, scatter_float, scatter_sum_float, scan_float, select_masked_float);
+ops!(Int: gather_int, scatter_int, scatter_sum_int, scan_int, select_masked_int);

@@ -23,6 +23,9 @@
 //! | [`scatter`] with [`Scatter::Add`] | `target[.., index[n], ..] += updates[.., n, ..]` | target: itself; updates: [`gather`] |
 //! | [`scatter`] with [`Scatter::Set`] | `target[.., index[n], ..] = updates[.., n, ..]` | target: zero where written; updates: [`gather`] |
 //! | [`scatter_sum`] | [`scatter`] with [`Scatter::Add`] into zeros | updates: [`gather`] |
+//! | [`scan`](fn@scan): [`cumsum`], [`cumprod`], [`cummin`], [`cummax`] | `out[.., n, ..]` is all of `tensor[.., 0..=n, ..]` combined | yes |
+//! | [`mask_select`] | the elements where a mask is true | the result's, at their places |
+//! | [`nonzero`] | the coordinates where a mask is true | none |
 //!
 //! The `..` stand for the other axes, which keep their extents; the index is a tensor of rank 1 of any
 //! integer type. Tensors of integers go through the same ops, without gradients. [`IndexOps`] has the
@@ -43,6 +46,7 @@ mod error;
 mod kind;
 mod methods;
 mod ops;
+mod scan;
 mod validate;
 
 pub use backend::IndexBackend;
@@ -50,7 +54,8 @@ pub use burn_cubecl::CubeBackend;
 pub use checked::Checked;
 pub use error::Error;
 pub use girih::{Bounds, view::Offence};
-pub use girih_kernels::ScatterMode as Scatter;
+pub use girih_kernels::{Determinism, ScanOperation, ScatterMode as Scatter};
 pub use kind::Kind;
 pub use methods::IndexOps;
 pub use ops::{gather, scatter, scatter_sum};
+pub use scan::{ScanBackend, cummax, cummin, cumprod, cumsum, mask_select, nonzero, scan};

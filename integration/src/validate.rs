@@ -12,6 +12,7 @@ use girih_kernels::{ScatterMode, supports_scatter};
 
 use crate::Error;
 use crate::cube::{sums, with_extent};
+use crate::scan::{count_dtype, place_dtype};
 
 /// A call of an op, described by its first tensor.
 pub(crate) struct Call {
@@ -131,6 +132,42 @@ impl Call {
             ScatterMode::Add => sums(&self.client, element, by).map(|_| ())?,
         }
         self.reports(bounds)
+    }
+
+    /// The device scans the first tensor.
+    pub(crate) fn scans(&self) -> Result<(), Error> {
+        let element = self.first.element(self.name)?;
+        Ok(girih_kernels::supports_scan(&self.client, element)?)
+    }
+
+    /// The device selects from the first tensor by a mask of its shape.
+    pub(crate) fn selects(&self, mask: Argument) -> Result<(), Error> {
+        let mask = self.beside(mask)?;
+        if mask.shape != self.first.shape {
+            return Err(Error::Kernel(girih::Error::Shape {
+                call: self.name,
+                argument: mask.name,
+                given: mask.shape.to_vec(),
+                allowed: self.first.shape.to_vec(),
+            }));
+        }
+        self.finds()
+    }
+
+    /// The device stores the first tensor, and compacts as many elements as it has.
+    pub(crate) fn finds(&self) -> Result<(), Error> {
+        let elements = self.first.shape.num_elements();
+        let element = self.first.element(self.name)?;
+        let device = girih::device::Device::of(&self.client);
+        for element in [
+            element,
+            dtype_to_storage_type(count_dtype(elements)),
+            dtype_to_storage_type(place_dtype(elements)),
+        ] {
+            let has = element == ElemType::Bool || device.stores(element);
+            device.require(has, self.name, format!("buffers of {element}"))?;
+        }
+        Ok(())
     }
 
     /// The types of the first tensor's elements and of the indices.

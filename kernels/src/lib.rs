@@ -5,7 +5,13 @@
 //! | [`gather`], [`gather_into`] | `out[.., n, ..] = input[.., index[n], ..]` |
 //! | [`scatter_into`] | `target[.., index[n], ..] =` or `+= updates[.., n, ..]` |
 //! | [`sort`], [`sort_pairs`], [`argsort`], [`sort_with_indices`] | keys along an axis in order, and what goes with them |
+//! | [`top_k`] | the largest or smallest along an axis, and their places |
+//! | [`search_sorted`] | where values would go in sorted rows |
+//! | [`bincount`], [`histogram`] | how often each number is there, or values of each part of a range |
 //! | [`scan`](fn@scan), [`scan_into`], [`scan_with`] | `out[.., n, ..] =` all of `input[.., 0..=n, ..]` combined |
+//! | [`select`], [`select_by`], [`partition`] | the elements that a mask or a predicate keeps |
+//! | [`nonzero`] | the coordinates of elements that are not 0 |
+//! | [`unique_consecutive`], [`run_length`] | runs of equal elements |
 //!
 //! Tensors are [`TensorHandle`](cubecl::std::tensor::TensorHandle)s with any strides. Every call is checked before
 //! anything is launched; what an index out of range does is its [`Bounds`].
@@ -40,33 +46,52 @@
 #![deny(missing_docs)]
 
 mod check;
+mod compact;
 mod explain;
 mod fold;
 mod gather;
+mod histogram;
 mod plan;
 mod scan;
 mod scatter;
+mod search;
 mod sort;
+mod top_k;
 
 /// The kernels themselves, for tests that compile them without a device.
 #[doc(hidden)]
 pub mod raw {
     pub use crate::gather::{gather_kernel, gather_strided_kernel};
     pub use crate::plan::Cut;
+    /// Of compactions.
+    pub mod compact {
+        pub use crate::compact::raw::*;
+    }
     /// Of scans.
     pub mod scan {
         pub use crate::scan::raw::*;
     }
     pub use crate::scatter::{add_kernel, add_strided_kernel, set_kernel, set_strided_kernel};
     pub use crate::sort::raw as sort;
+    /// Of histograms.
+    pub mod histogram {
+        pub use crate::histogram::{Binning, Counting, histogram_kernel};
+    }
 }
 
+pub use compact::{
+    CompactOptions, Compacted, NonZero, Partition, Predicate, Unique, nonzero, partition,
+    run_length, select, select_by, unique_consecutive,
+};
 pub use explain::{Plan, explain_gather, explain_scatter};
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
+pub use histogram::{bincount, histogram};
 pub use scan::{
     Determinism, ScanOperation, ScanOperator, ScanOptions, ScanPath, Segments, scan, scan_into,
     scan_with, supports_scan,
 };
 pub use scatter::{ScatterMode, scatter_into, supports_scatter};
+pub use search::{Side, search_sorted};
 pub use sort::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path, sort_with_indices};
+pub use top_k::top_k;

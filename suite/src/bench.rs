@@ -59,7 +59,7 @@ pub(crate) fn choose(device: Option<DeviceKind>) -> Result<&'static Rt, String> 
 }
 
 fn measured(run: &Run) -> usize {
-    run.measured.len() + run.collectives.len()
+    run.measured.len() + run.collectives.len() + run.sorts.len()
 }
 
 fn write(run: &Run, path: &Path) -> std::io::Result<()> {
@@ -69,6 +69,10 @@ fn write(run: &Run, path: &Path) -> std::io::Result<()> {
         writeln!(file)?;
     }
     for measurement in &run.collectives {
+        serde_json::to_writer(&mut file, measurement)?;
+        writeln!(file)?;
+    }
+    for measurement in &run.sorts {
         serde_json::to_writer(&mut file, measurement)?;
         writeln!(file)?;
     }

@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use girih_testkit::{DeviceKind, Rt};
 use libtest_mimic::Arguments;
 
-use crate::{bench, explain, litmus, oracle, random, stress, trials};
+use crate::{bench, explain, litmus, oracle, random, shard::Shard, stress, trials};
 
 /// The device tests, vector files and benchmarks of girih.
 #[derive(Debug, Parser)]
@@ -53,6 +53,9 @@ struct Test {
     /// A filter is a whole name
     #[arg(long)]
     exact: bool,
+    /// Only one part of them, as 1/8 to 8/8: every eighth
+    #[arg(long, value_name = "PART/COUNT")]
+    shard: Option<Shard>,
     /// Tests that run at a time
     #[arg(long, value_name = "N")]
     test_threads: Option<usize>,
@@ -123,6 +126,10 @@ fn run_tests(test: &Test) -> ExitCode {
         ..Arguments::default()
     };
     trials::select(&mut arguments, &trials, &test.filters, test.exact);
+    if let Some(shard) = test.shard {
+        trials.retain(|trial| !arguments.is_filtered_out(trial));
+        trials = shard.of(trials);
+    }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

@@ -14,5 +14,6 @@ pub mod explain;
 pub mod litmus;
 pub mod oracle;
 pub mod random;
+pub mod shard;
 pub mod stress;
 pub mod trials;

@@ -134,17 +134,15 @@ impl Workload {
         let device = Device::of(client);
         let hardware = &client.properties().hardware;
         let call = "collective";
-        let fits = self.cube <= hardware.max_units_per_cube;
-        device.require(fits, call, format!("cubes of {} units", self.cube))?;
-        if self.members == Members::Cube {
-            return Ok(());
+        if self.members != Members::Cube {
+            let (least, most) = (hardware.plane_size_min, hardware.plane_size_max);
+            device.require(least == most, call, "planes of one size")?;
+            let group = self.group(client);
+            let is_part = most.max(1).is_multiple_of(group);
+            device.require(is_part, call, format!("planes of {group} units or more"))?;
         }
-        let planes = (hardware.plane_size_min, hardware.plane_size_max);
-        device.require(planes.0 == planes.1, call, "planes of one size")?;
-        let group = self.group(client);
-        let plane = planes.1.max(1);
-        let is_part = plane.is_multiple_of(group) && self.cube.is_multiple_of(plane);
-        device.require(is_part, call, format!("planes of {group} units or more"))
+        let fits = self.cube <= hardware.max_units_per_cube;
+        device.require(fits, call, format!("cubes of {} units", self.cube))
     }
 }
 

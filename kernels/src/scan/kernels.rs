@@ -2,7 +2,7 @@
 // CubeCL's macro writes undocumented twins of the kernels.
 #![allow(missing_docs)]
 
-use super::look_back::{prefix_of, take_tile};
+use super::look_back::prefix_of;
 use super::operator::ScanOperator;
 use super::place::{Row, row_of};
 use super::runs::{RunPlan, Runs, reduce_run, scan_run};
@@ -13,8 +13,17 @@ use girih::memory::blocks::Orders;
 
 /// Where the cube's tile is: its row, and its place in it.
 #[cube]
-fn tile_of(number: usize, tiles: usize, axes: &Sequence<usize>) -> (Row, usize) {
-    (row_of(number / tiles, axes), number % tiles)
+fn tile_of(
+    number: usize,
+    tiles: usize,
+    axes: &Sequence<usize>,
+    #[comptime] plan: TilePlan,
+) -> (Row, usize) {
+    if comptime!(plan.single) {
+        (row_of(0usize, axes), number)
+    } else {
+        (row_of(number / tiles, axes), number % tiles)
+    }
 }
 
 /// Scans rows in one pass: a cube hands the next what they need of each other by look-back.
@@ -27,21 +36,65 @@ pub fn look_back_kernel<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator
     states: &[Atomic<u64>],
     list: ComptimeOption<Box<[F]>>,
     axes: Sequence<usize>,
+    launch: u32,
     tiles: usize,
     all: usize,
     period: usize,
     #[comptime] plan: TilePlan,
+    #[comptime] is_exact: bool,
     #[define(E, A, F)] _types: [ElemType; 3],
 ) {
     let heads = Heads::<F> { list, period };
-    let tile = take_tile(states);
-    if tile < all {
-        let (row, index) = tile_of(tile, tiles, &axes);
-        let first = index * comptime!(plan.tile());
-        let mut scanned = scan_tile::<E, A, F, N, O>(vectors, input, &heads, row, first, plan);
-        let prefix = prefix_of::<A, O, R>(states, tile, index, scanned.total, scanned.is_cut);
-        store_tile::<E, A, N, O>(&mut scanned, prefix, vectors_out, output, row, first, plan);
+    if is_exact {
+        scan_next::<E, A, F, N, O, R>(
+            vectors,
+            input,
+            vectors_out,
+            output,
+            states,
+            &heads,
+            &axes,
+            launch,
+            tiles,
+            plan,
+        );
+    } else if CUBE_POS < all {
+        scan_next::<E, A, F, N, O, R>(
+            vectors,
+            input,
+            vectors_out,
+            output,
+            states,
+            &heads,
+            &axes,
+            launch,
+            tiles,
+            plan,
+        );
     }
+}
+
+/// Scans this cube's tile after those before it.
+#[cube]
+fn scan_next<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator, R: Orders>(
+    vectors: &[Vector<E, N>],
+    input: &[E],
+    vectors_out: &mut [Vector<E, N>],
+    output: &mut [E],
+    states: &[Atomic<u64>],
+    heads: &Heads<F>,
+    axes: &Sequence<usize>,
+    launch: u32,
+    tiles: usize,
+    #[comptime] plan: TilePlan,
+) {
+    let tile = CUBE_POS;
+    let (row, index) = tile_of(tile, tiles, axes, plan);
+    let first = index * comptime!(plan.tile());
+    let mut scanned = scan_tile::<E, A, F, N, O>(vectors, input, heads, row, first, plan);
+    let (total, is_cut) = (scanned.total, scanned.is_cut);
+    let prefix = prefix_of::<A, O, R>(states, launch, tile, index, total, is_cut);
+    store_tile::<E, A, N, O>(&mut scanned, prefix, vectors_out, output, row, first, plan);
 }
 
 /// Combines every tile.
@@ -62,7 +115,7 @@ pub fn reduce_tiles_kernel<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOpera
     let heads = Heads::<F> { list, period };
     let tile = CUBE_POS;
     if tile < all {
-        let (row, index) = tile_of(tile, tiles, &axes);
+        let (row, index) = tile_of(tile, tiles, &axes, plan);
         let first = index * comptime!(plan.tile());
         let scanned = scan_tile::<E, A, F, N, O>(vectors, input, &heads, row, first, plan);
         if UNIT_POS == 0u32 {
@@ -93,7 +146,7 @@ pub fn scan_tiles_kernel<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperato
     let heads = Heads::<F> { list, period };
     let tile = CUBE_POS;
     if tile < all {
-        let (row, index) = tile_of(tile, tiles, &axes);
+        let (row, index) = tile_of(tile, tiles, &axes, plan);
         let first = index * comptime!(plan.tile());
         let mut scanned = scan_tile::<E, A, F, N, O>(vectors, input, &heads, row, first, plan);
         let mut prefix = O::identity::<A>();

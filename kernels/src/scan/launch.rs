@@ -1,15 +1,13 @@
 //! Scans as launches.
 
 use super::kernels::{
-    clear_kernel, look_back_kernel, reduce_runs_kernel, reduce_tiles_kernel, scan_runs_kernel,
-    scan_tiles_kernel,
+    look_back_kernel, reduce_runs_kernel, reduce_tiles_kernel, scan_runs_kernel, scan_tiles_kernel,
 };
-use super::look_back::states;
 use super::operator::ScanOperator;
 use super::path::{Exactness, lanes, prefers_look_back};
-use super::place::Cuts;
 use super::rows::Rows;
 use super::runs::{RunPlan, RunsLaunch};
+use super::states::States;
 use super::tile::TilePlan;
 use super::{CALL, ScanOptions, ScanPath};
 use cubecl::ir::ElemType;
@@ -107,21 +105,28 @@ fn tile_plan(device: &Device, rows: &Rows, path: Option<ScanPath>) -> Option<Til
     };
     Some(TilePlan {
         width,
-        vectors: (16 / width).clamp(2, 4),
+        vectors: (32 / width).clamp(2, 8),
         lanes,
         planes,
         aligned,
+        single: rows.rows == 1,
         exclusive: rows.exclusive,
         cuts: rows.cuts,
     })
 }
 
 /// As many cubes, in rows where the device does not launch so many in one.
-fn cubes(device: &Device, count: usize) -> CubeCount {
+pub(crate) fn cubes(device: &Device, count: usize) -> CubeCount {
     let (max_x, max_y, _) = device.client().properties().hardware.max_cube_count;
     let rows = count.div_ceil(max_x as usize);
     let (y, z) = (rows.min(max_y as usize), rows.div_ceil(max_y as usize));
     CubeCount::new_3d(count.div_ceil(y * z) as u32, y as u32, z as u32)
+}
+
+/// As many cubes, and whether there are no more than that.
+pub(crate) fn exact_cubes(device: &Device, count: usize) -> (CubeCount, bool) {
+    let most = device.client().properties().hardware.max_cube_count.0 as usize;
+    (cubes(device, count), count <= most)
 }
 
 /// What a kernel's arguments are made of.
@@ -165,50 +170,57 @@ fn buffer(handle: &Handle, len: usize) -> BufferArg {
     unsafe { BufferArg::from_raw_parts(handle.clone(), len) }
 }
 
+/// Scans a list into another, both contiguous, always in the same way.
+pub(crate) fn scan_list<O: ScanOperator>(
+    device: &Device,
+    input: &TensorHandle,
+    output: &TensorHandle,
+) {
+    let rows = Rows::new(input, output, 0, &ScanOptions::inclusive());
+    let (rows, plan) = shaped(device, rows, Some(ScanPath::ReduceThenScan));
+    match plan {
+        Some(plan) => by_tiles::<O>(device, &rows, plan),
+        None => by_runs::<O>(device, &rows),
+    }
+}
+
 /// In one pass over tiles; gives the states that they have published.
 pub(crate) fn look_back<O: ScanOperator, R: Orders>(
     device: &Device,
     rows: &Rows,
     plan: TilePlan,
-) -> (Handle, usize) {
-    let client = device.client();
+) -> States {
     let tiles = rows.length.div_ceil(plan.tile());
     let all = rows.rows * tiles;
-    let words = states(all, rows.sum.size());
-    let published = client.empty(words * 8);
-    let units = plan.units() as u32;
+    let states = States::new(device, all, rows.sum.size());
+    let (count, is_exact) = exact_cubes(device, all);
     let args = Args::new(rows);
-    // SAFETY: a unit writes one word if there is one. A cube takes one of `all` tiles, if there is one left; what lies past the
-    // end of a row is masked, in buffers that were checked to hold the rows; each tile has states of its own.
+    // SAFETY: a cube has one of `all` tiles; what lies past the end of a row is masked, in buffers that were checked to hold the
+    // rows; each tile has states of its own.
     unsafe {
-        clear_kernel::launch_unchecked(
-            client,
-            cubes(device, words.div_ceil(units as usize)),
-            CubeDim::new_1d(units),
-            args.address,
-            buffer(&published, words),
-        );
         look_back_kernel::launch_unchecked::<O, R>(
-            client,
-            cubes(device, all),
-            CubeDim::new_1d(units),
+            device.client(),
+            count,
+            CubeDim::new_1d(plan.units() as u32),
             args.address,
             if plan.aligned { plan.width } else { 1 },
             args.input(),
             args.input(),
             args.output(),
             args.output(),
-            buffer(&published, words),
+            states.arg(),
             args.list().into(),
             rows.axes_arg(),
+            states.launch,
             tiles,
             all,
             rows.period,
             plan,
+            is_exact,
             args.types,
         );
     }
-    (published, words)
+    states
 }
 
 /// Memory for the totals of all parts, for their scan, and for whether segments begin in them.
@@ -379,8 +391,8 @@ fn by_runs<O: ScanOperator>(device: &Device, rows: &Rows) {
     }
 }
 
-/// Scans a list of sums by look-back, and gives what its tiles have published at the end: for tests that look at the path
-/// itself, with its orders or without.
+/// Scans a list of sums by look-back, and gives the states that its tiles have published at the end, with the number of the
+/// launch and elements of a tile: for tests that look at the path itself, with its orders or without.
 ///
 /// # Errors
 ///
@@ -389,17 +401,12 @@ pub fn look_back_states<R: Orders>(
     device: &Device,
     input: &TensorHandle,
     output: &TensorHandle,
-) -> Result<TensorHandle> {
-    super::path::require_look_back(device, super::sum_type(input.dtype))?;
+) -> Result<(TensorHandle, u32, usize)> {
+    super::path::require_look_back(device, CALL, super::sum_type(input.dtype))?;
     let options = ScanOptions::inclusive();
     let rows = Rows::new(input, output, 0, &options);
     let (rows, plan) = shaped(device, rows, Some(ScanPath::LookBack));
     let plan = plan.expect("look-back goes by tiles");
-    debug_assert_eq!(plan.cuts, Cuts::Rows);
-    let (states, words) = look_back::<super::operator::Sum, R>(device, &rows, plan);
-    Ok(TensorHandle::new_contiguous(
-        vec![words],
-        states,
-        u64::elem_type_native(),
-    ))
+    let states = look_back::<super::operator::Sum, R>(device, &rows, plan);
+    Ok((states.tensor(), states.launch, plan.tile()))
 }

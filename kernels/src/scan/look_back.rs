@@ -5,8 +5,12 @@
 //! in one word of 64 bits, so that a relaxed store and load hand it on whole; a wider one lies in words of its own, each
 //! written once, which the state's release hands on to an acquire.
 //!
-//! A tile waits for tiles before it alone. Cubes take their tiles by a ticket, so that whoever waits knows that those it
-//! waits for have begun, and nothing is assumed on the order in which a device begins cubes.
+//! A tile waits for tiles before it alone, and a cube does the tile of its own number. So whoever waits must know that the
+//! cubes before it have begun: CUDA begins the cubes of a launch in the order of their numbers (single-pass scans of NVIDIA's
+//! own libraries rest on that as well), and the CPU runs them one after another. A ticket would not need it, but it is a round
+//! trip to memory before a cube's first load.
+//!
+//! A state has the number of its launch, so that the memory of states is used again without being cleared.
 // CubeCL's macro writes undocumented twins of the functions.
 #![allow(missing_docs)]
 
@@ -27,10 +31,8 @@ pub(crate) const fn words(bytes: usize) -> usize {
     if bytes <= 4 { 1 } else { 3 }
 }
 
-/// Words for so many tiles: theirs, and the ticket.
-pub(crate) const fn states(tiles: usize, bytes: usize) -> usize {
-    1 + tiles * words(bytes)
-}
+/// Launches that states tell apart.
+pub(crate) const LAUNCHES: u32 = 1 << 30;
 
 /// Words of 64 bits that each tile's state has.
 #[cube]
@@ -84,50 +86,42 @@ fn of_bits<A: Numeric>(bits: u64) -> A {
     })
 }
 
-/// Takes the next tile's number, the same on every unit of the cube. The states are all 0 at first.
-#[cube]
-pub(crate) fn take_tile(states: &[Atomic<u64>]) -> usize {
-    let mut ticket = shared::<u32>(1usize);
-    if UNIT_POS == 0u32 {
-        ticket[0] = u32::cast_from(states[0].at::<Device>().fetch_add::<Relaxed>(1u64));
-    }
-    sync_cube();
-    ticket[0] as usize
-}
-
 /// Publishes a total of the tile, `OWN` or `ALL`; by one unit.
 #[cube]
 fn publish<A: Numeric, R: Orders>(
     states: &[Atomic<u64>],
+    launch: u32,
     tile: usize,
     value: A,
     #[comptime] state: u32,
 ) {
     let words = words_of::<A>();
-    let at = tile * words + 1;
+    let at = tile * words;
     let bits = to_bits::<A>(value);
+    let mark = u64::cast_from(launch * 4u32 + comptime!(state));
     if comptime!(words == 1) {
-        let word = (comptime!(u64::from(state)) << 32u64) | bits;
-        states[at].at::<Device>().store::<Relaxed>(word);
+        states[at]
+            .at::<Device>()
+            .store::<Relaxed>(bits << 32u64 | mark);
     } else {
         let slot = at + comptime!(state as usize);
         states[slot].at::<Device>().store::<Relaxed>(bits);
-        states[at]
-            .at::<Device>()
-            .store::<R::Releasing>(comptime!(u64::from(state)).runtime());
+        states[at].at::<Device>().store::<R::Releasing>(mark);
     }
 }
 
 /// What a tile has published last, and its state.
 #[cube]
-fn peek<A: Numeric, R: Orders>(states: &[Atomic<u64>], tile: usize) -> (A, u32) {
+fn peek<A: Numeric, R: Orders>(states: &[Atomic<u64>], launch: u32, tile: usize) -> (A, u32) {
     let words = words_of::<A>();
-    let at = tile * words + 1;
+    let at = tile * words;
     if comptime!(words == 1) {
         let word = states[at].at::<Device>().load::<Relaxed>();
-        (of_bits::<A>(word), u32::cast_from(word >> 32u64))
+        let state = state_of(u32::cast_from(word), launch);
+        (of_bits::<A>(word >> 32u64), state)
     } else {
-        let state = u32::cast_from(states[at].at::<Device>().load::<R::Acquiring>());
+        let mark = states[at].at::<Device>().load::<R::Acquiring>();
+        let state = state_of(u32::cast_from(mark), launch);
         // What nothing was published of is read as well, and not used.
         let slot = at + select(state == ALL, 2usize, 1usize);
         let bits = states[slot].at::<Device>().load::<Relaxed>();
@@ -135,11 +129,20 @@ fn peek<A: Numeric, R: Orders>(states: &[Atomic<u64>], tile: usize) -> (A, u32) 
     }
 }
 
+/// The state that a mark says, which may be that of an earlier launch.
+#[cube]
+fn state_of(mark: u32, launch: u32) -> u32 {
+    // Of this launch it is above the launch's number by the state; of an earlier one it wraps, or is 0.
+    let state = mark - launch * 4u32;
+    select(state <= ALL, state, NOTHING)
+}
+
 /// What the row has before its tile number `index`, whose state is number `tile`: by a whole plane, which looks at as many
 /// tiles at once as it has lanes.
 #[cube]
 fn look_back<A: Numeric, O: ScanOperator, R: Orders>(
     states: &[Atomic<u64>],
+    launch: u32,
     tile: usize,
     index: usize,
 ) -> A {
@@ -160,7 +163,7 @@ fn look_back<A: Numeric, O: ScanOperator, R: Orders>(
         let mut waiting = true;
         while waiting {
             if back <= index {
-                let (found, found_state) = peek::<A, R>(states, tile - back);
+                let (found, found_state) = peek::<A, R>(states, launch, tile - back);
                 value = found;
                 state = found_state;
             }
@@ -186,6 +189,7 @@ fn look_back<A: Numeric, O: ScanOperator, R: Orders>(
 #[cube]
 pub(crate) fn prefix_of<A: Numeric, O: ScanOperator, R: Orders>(
     states: &[Atomic<u64>],
+    launch: u32,
     tile: usize,
     index: usize,
     total: A,
@@ -197,15 +201,15 @@ pub(crate) fn prefix_of<A: Numeric, O: ScanOperator, R: Orders>(
         let knows = index == 0 || is_cut;
         if UNIT_POS == 0u32 {
             if knows {
-                publish::<A, R>(states, tile, total, ALL);
+                publish::<A, R>(states, launch, tile, total, ALL);
             } else {
-                publish::<A, R>(states, tile, total, OWN);
+                publish::<A, R>(states, launch, tile, total, OWN);
             }
         }
-        let prefix = look_back::<A, O, R>(states, tile, index);
+        let prefix = look_back::<A, O, R>(states, launch, tile, index);
         if UNIT_POS == 0u32 {
             if !knows {
-                publish::<A, R>(states, tile, O::combine::<A>(prefix, total), ALL);
+                publish::<A, R>(states, launch, tile, O::combine::<A>(prefix, total), ALL);
             }
             handed[0] = prefix;
         }

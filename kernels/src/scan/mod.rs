@@ -8,6 +8,7 @@ mod path;
 mod place;
 mod rows;
 mod runs;
+mod states;
 mod tile;
 
 /// What tests compile and put under load without the launcher.
@@ -24,7 +25,14 @@ pub(crate) mod raw {
     pub use super::tile::TilePlan;
 }
 
+pub(crate) use launch::{cubes, exact_cubes, scan_list};
+pub(crate) use look_back::prefix_of;
 pub use operator::ScanOperator;
+pub(crate) use operator::Sum;
+pub(crate) use path::{lanes, require_look_back};
+pub(crate) use place::{Cuts, Row};
+pub(crate) use states::States;
+pub(crate) use tile::{TilePlan, load, position};
 
 use crate::check;
 use cubecl::client::Client;
@@ -32,7 +40,7 @@ use cubecl::ir::{ElemType, FloatKind};
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
 use girih::{Error, Result};
-use operator::{Max, Min, Product, Sum};
+use operator::{Max, Min, Product};
 use path::Exactness;
 
 /// What a scan combines by.
@@ -57,8 +65,8 @@ pub enum ScanPath {
     Direct,
     /// One pass over the data: a cube looks back at what the cubes before it have published.
     ///
-    /// It needs atomics of 64 bits at device scope, and cubes that go on while others wait: CUDA has both, and the CPU,
-    /// whose cubes run one after another. Which totals a cube finds depends on the run, and so does the rounding of floats.
+    /// It needs atomics of 64 bits at device scope, and cubes that begin in the order of their numbers and go on while others
+    /// wait: CUDA has both, and the CPU, whose cubes run one after another. Which totals a cube finds depends on the run, and so does the rounding of floats.
     LookBack,
     /// Parts are combined, their totals scanned, and the parts read again and scanned. It runs anywhere, and always
     /// combines in the same way.
@@ -151,7 +159,7 @@ pub(crate) const CALL: &str = "scan";
 ///
 /// The elements are integers of any width, or f16, bf16, f32 or f64; f16 and bf16 are combined in f32 and rounded at the
 /// end. Nothing is read back from the device. Beside the result it takes memory for a total of each part of a row, of which
-/// a part has 32 elements at the least, on a GPU some thousands.
+/// a part has 64 elements at the least, on a GPU some thousands. Look-back keeps that memory for the thread's next scan.
 ///
 /// | backend | how |
 /// |---|---|

@@ -55,7 +55,8 @@ pub(crate) fn excluded<A: Numeric, O: ScanOperator>(before: A) -> A {
                 FloatKind::F64 => without_sign_of_zero::<A, u64>(scope, before, 1 << 63),
                 _ => without_sign_of_zero::<A, u32>(scope, before, 1 << 31),
             },
-            _ => before,
+            // As it is now, whatever is assigned later to the variable that it came from.
+            _ => before.read_value(scope).into(),
         }
     })
 }

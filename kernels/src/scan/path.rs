@@ -34,21 +34,21 @@ pub(crate) fn require(
             allowed: "ReduceThenScan for results that do not".into(),
         });
     }
-    require_look_back(device, sum)
+    require_look_back(device, CALL, sum)
 }
 
 /// An error that names what the device lacks for look-back, if it lacks anything.
-pub fn require_look_back(device: &Device, sum: ElemType) -> Result<()> {
+pub fn require_look_back(device: &Device, call: &'static str, sum: ElemType) -> Result<()> {
     let goes_on = matches!(device.target(), Target::Cuda | Target::Cpu);
     device.require(
         goes_on,
-        CALL,
+        call,
         "forward progress of cubes that others wait for, for look-back",
     )?;
     let lanes = lanes(device).is_some_and(|lanes| lanes <= 32);
     device.require(
         lanes,
-        CALL,
+        call,
         "planes of one size, up to 32 units, for look-back",
     )?;
     let word = ElemType::UInt(UIntKind::U64);
@@ -56,13 +56,9 @@ pub fn require_look_back(device: &Device, sum: ElemType) -> Result<()> {
         1 => (MemoryOrder::Relaxed, MemoryOrder::Relaxed),
         _ => (MemoryOrder::Acquire, MemoryOrder::Release),
     };
-    for (operation, order) in [
-        (Operation::Add, MemoryOrder::Relaxed),
-        (Operation::Load, load),
-        (Operation::Store, store),
-    ] {
+    for (operation, order) in [(Operation::Load, load), (Operation::Store, store)] {
         let access = AtomicAccess::new(operation, word).ordered(order, MemoryScope::Device);
-        device.require_atomic(CALL, &access)?;
+        device.require_atomic(call, &access)?;
     }
     Ok(())
 }
@@ -75,7 +71,7 @@ pub(crate) fn prefers_look_back(
     determinism: Determinism,
 ) -> bool {
     let may_differ = exactness == Exactness::Exact || determinism == Determinism::Any;
-    device.target() == Target::Cuda && may_differ && require_look_back(device, sum).is_ok()
+    device.target() == Target::Cuda && may_differ && require_look_back(device, CALL, sum).is_ok()
 }
 
 /// How many units a plane has, where every plane has as many.

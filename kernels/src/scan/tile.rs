@@ -24,6 +24,8 @@ pub struct TilePlan {
     pub planes: usize,
     /// Whether memory is accessed in whole vectors, but for the end of a row.
     pub aligned: bool,
+    /// Whether there is one row alone.
+    pub single: bool,
     /// Whether an element's own value is left out of its result.
     pub exclusive: bool,
     /// What begins a segment.
@@ -78,7 +80,11 @@ pub(crate) struct Scanned<A: Numeric> {
 
 /// The position in its row of the first element of this unit's vector.
 #[cube]
-fn position(first: usize, #[comptime] vector: usize, #[comptime] plan: TilePlan) -> usize {
+pub(crate) fn position(
+    first: usize,
+    #[comptime] vector: usize,
+    #[comptime] plan: TilePlan,
+) -> usize {
     let lanes = comptime!(plan.lanes as u32);
     let run = comptime!((plan.lanes * plan.vectors) as u32);
     let ahead = comptime!((plan.lanes * vector) as u32);
@@ -105,7 +111,7 @@ fn joined<A: Numeric, O: ScanOperator>(
 
 /// The unit's elements of the tile that begins at `first`; past the end of the row the identity.
 #[cube]
-fn load<E: Numeric, A: Numeric, N: Size, O: ScanOperator>(
+pub(crate) fn load<E: Numeric, A: Numeric, N: Size, O: ScanOperator>(
     vectors: &[Vector<E, N>],
     input: &[E],
     row: Row,

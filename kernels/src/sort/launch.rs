@@ -80,6 +80,17 @@ impl Rows {
         }
     }
 
+    /// The same with rows of another length.
+    pub(crate) fn with_len(&self, len: usize) -> Self {
+        let mut shape = self.shape.clone();
+        shape[self.axis] = len;
+        Self {
+            len,
+            shape,
+            ..self.clone()
+        }
+    }
+
     /// The tensor's elements, row after row.
     pub(crate) fn gather(&self, device: &Device, tensor: &TensorHandle) -> Handle {
         let (mut shape, mut strides) = check::dims(tensor);

@@ -4,7 +4,7 @@ mod cube;
 mod launch;
 mod order;
 mod passes;
-mod plan;
+pub(crate) mod plan;
 mod sweep;
 mod tile;
 mod write;
@@ -15,7 +15,9 @@ use cubecl::ir::{ElemType, IntKind, UIntKind};
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
 use girih::{Error, Result};
-use launch::{Carried, Rows};
+use launch::Carried;
+pub(crate) use launch::Rows;
+pub(crate) use order::{Order, encode};
 use plan::{Job, Plan};
 use std::ops::Range;
 
@@ -62,6 +64,9 @@ pub struct SortOptions {
     pub bits: Option<Range<u32>>,
     /// The kernels to use; those that suit device and size, if none are named.
     pub path: Option<SortPath>,
+    /// The tile of the kernels, for measurements.
+    #[doc(hidden)]
+    pub tile: Option<raw::Tile>,
 }
 
 /// Sorts along an axis.
@@ -256,8 +261,36 @@ pub fn sort_path(
     Ok(Plan::new(&Device::of(client), &job, options)?.path)
 }
 
+/// How many keys of a row one cube sorts at most, with places of a type.
+pub(crate) fn most_in_one_cube(
+    device: &Device,
+    key: ElemType,
+    index: ElemType,
+    [rows, len]: [usize; 2],
+) -> usize {
+    let job = Job {
+        call: "top_k",
+        key,
+        payload: Some(index),
+        rows,
+        len,
+    };
+    plan::most_in_one_cube(device, &job)
+}
+
 /// The index type is one of those that count places, and counts those of the axis.
 fn places(call: &'static str, keys: &TensorHandle, axis: usize, index: ElemType) -> Result<()> {
+    check::axis(call, "keys", keys, axis)?;
+    places_of(call, "the axis sorted", keys.shape()[axis], index)
+}
+
+/// The index type is one of those that count places, and counts so many.
+pub(crate) fn places_of(
+    call: &'static str,
+    argument: &'static str,
+    count: usize,
+    index: ElemType,
+) -> Result<()> {
     let most = match index {
         ElemType::Int(IntKind::I32) => i32::MAX as u64,
         ElemType::UInt(UIntKind::U32) => u64::from(u32::MAX),
@@ -271,14 +304,12 @@ fn places(call: &'static str, keys: &TensorHandle, axis: usize, index: ElemType)
             });
         }
     };
-    check::axis(call, "keys", keys, axis)?;
-    let len = keys.shape()[axis] as u64;
-    match len <= most {
+    match count as u64 <= most {
         true => Ok(()),
         false => Err(Error::Size {
             call,
-            argument: "the axis sorted",
-            given: len,
+            argument,
+            given: count as u64,
             allowed: most,
         }),
     }

@@ -78,7 +78,7 @@ impl Plan {
         let count = word(if narrow { 4 } else { 8 });
         let plan = Self {
             path,
-            tile: tile(device, path, wide, job),
+            tile: options.tile.unwrap_or(tile(device, path, wide, job)),
             order,
             begin,
             end,
@@ -176,6 +176,19 @@ fn path(device: &Device, job: &Job, wide: ElemType, asked: Option<SortPath>) -> 
     }
 }
 
+/// How many keys of a row one cube sorts at most.
+pub(crate) fn most_in_one_cube(device: &Device, job: &Job) -> usize {
+    let size = job
+        .key
+        .size()
+        .max(job.payload.map_or(0, |payload| payload.size()));
+    let longest = Job {
+        len: usize::MAX,
+        ..*job
+    };
+    tile(device, SortPath::OneCube, word(size.max(4)), &longest).len()
+}
+
 /// Units and keys of a unit, for tiles of short rows; the last is for rows as long as one cube sorts.
 const SHORT: [(u32, u32); 5] = [(32, 4), (64, 8), (128, 8), (256, 12), (384, 16)];
 
@@ -213,7 +226,10 @@ fn tile(device: &Device, path: SortPath, wide: ElemType, job: &Job) -> Tile {
         plane,
         words: hardware.plane_size_max.clamp(1, 128).div_ceil(32),
         unroll,
-        matching: Matching::Votes,
+        matching: match device.target() {
+            Target::Cuda => Matching::Ptx,
+            _ => Matching::Votes,
+        },
     }
 }
 

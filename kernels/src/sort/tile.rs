@@ -15,6 +15,8 @@ pub(crate) const DIGITS: usize = 256;
 pub enum Matching {
     /// A vote for each bit of the digit.
     Votes,
+    /// The same in PTX, where what is voted on is a number.
+    Ptx,
     /// The device's own instruction, if it has one.
     Instruction,
 }
@@ -171,6 +173,15 @@ fn peers(plane: &Group, digit: u32, #[comptime] tile: Tile) -> (u32, u32) {
 fn same_digit(plane: &Group, digit: u32, #[comptime] word: u32, #[comptime] tile: Tile) -> u32 {
     if comptime!(tile.matching == Matching::Instruction) {
         plane.match_any::<u32>(digit).word(word)
+    } else if comptime!(tile.matching == Matching::Ptx) {
+        let mut same = 0xffff_ffffu32;
+        #[unroll]
+        for bit in 0..comptime!(DIGIT_BITS) {
+            let has = digit & comptime!(1u32 << bit);
+            let votes = votes_on(has);
+            same &= select(has != 0u32, votes, !votes);
+        }
+        same
     } else {
         let mut same = plane.lane_mask().word(word);
         #[unroll]
@@ -181,6 +192,21 @@ fn same_digit(plane: &Group, digit: u32, #[comptime] word: u32, #[comptime] tile
         }
         same
     }
+}
+
+/// The lanes of a plane of 32, all of which are here, that have another number than 0.
+///
+/// As girih's `ballot` does it, the vote would be on a truth value: that passes through a number on its way to PTX, which
+/// costs three instructions for each bit of a digit, of about eight.
+#[cube]
+fn votes_on(number: u32) -> u32 {
+    let votes: u32;
+    gpu_asm!(
+        "{{ .reg .pred yes; setp.ne.u32 yes, {number}, 0; vote.sync.ballot.b32 {votes}, yes, 0xffffffff; }}",
+        number = in(_) number, votes = out(_) votes,
+        options(nomem),
+    );
+    votes
 }
 
 /// Gives each key its rank among the keys of its plane that have its digit, and counts those of each.
@@ -200,12 +226,13 @@ pub(crate) fn rank<W: Int>(
         bin += seat.step;
     }
     plane.sync();
-    let mut chain = 0u32;
+    let mut none = 0u32;
     #[unroll(comptime!(tile.unroll))]
     for item in 0..comptime!(tile.items as usize) {
-        // Never set, but nobody can know that: it holds the votes on a key back until the one before it is counted. All of
-        // them at once would take all registers.
-        let value = digit.of::<W>(keys[item]) | chain >> 31u32;
+        // No bit of `none` is ever set, but no compiler can know that. It holds the votes on a key back until the one before
+        // it is counted: all of them at once would take all registers. And it makes one number of a sum, that otherwise is
+        // two until it is added to a third.
+        let value = digit.of::<W>(keys[item]) | none;
         let (before, count) = peers(&plane, value, tile);
         let at = (seat.counters + value) as usize;
         let seen = counters[at];
@@ -214,8 +241,8 @@ pub(crate) fn rank<W: Int>(
             counters[at] = seen + count;
         }
         plane.sync();
-        ranks[item] = seen + before;
-        chain = seen;
+        ranks[item] = (seen + before) | none;
+        none = seen >> 31u32;
     }
 }
 

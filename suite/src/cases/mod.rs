@@ -4,6 +4,7 @@ use girih_testkit::case::Case;
 
 #[cfg(feature = "burn")]
 pub mod burn;
+pub mod flat;
 pub mod groups;
 pub mod kernels;
 pub mod large;
@@ -12,6 +13,8 @@ pub mod litmus;
 pub mod memory;
 #[cfg(feature = "offline")]
 pub mod offline;
+#[cfg(feature = "offline")]
+pub mod offline_flat;
 #[cfg(feature = "offline")]
 pub mod offline_layouts;
 #[cfg(feature = "offline")]
@@ -33,6 +36,7 @@ pub fn device_cases() -> Vec<Case> {
         views::lists::cases(),
         views::partitions::cases(),
         views::stores::cases(),
+        flat::cases(),
         properties::cases(),
         layouts::cases(),
         layouts::parts::cases(),
@@ -54,6 +58,7 @@ pub fn device_cases() -> Vec<Case> {
 pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
     [
         offline::cases(),
+        offline_flat::cases(),
         offline_layouts::cases(),
         views::instructions::cases(),
         offline_sort::cases(),

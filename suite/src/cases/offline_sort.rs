@@ -86,21 +86,21 @@ fn sweep(
 }
 
 fn a_sweep_of_u32_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
-    let tile = tile(384, 23, Matching::Votes);
+    let tile = tile(384, 23, Matching::Ptx);
     let compiled = sweep(toolkit, tile, Payload::None, PLAIN, [U32; 4])?;
     compiled.assert_no_local_memory();
     Ok(())
 }
 
 fn a_sweep_of_pairs_keeps_both_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
-    let tile = tile(384, 18, Matching::Votes);
+    let tile = tile(384, 18, Matching::Ptx);
     let compiled = sweep(toolkit, tile, Payload::Given, PLAIN, [U32; 4])?;
     compiled.assert_no_local_memory();
     Ok(())
 }
 
 fn a_sweep_of_u64_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
-    let tile = tile(384, 12, Matching::Votes);
+    let tile = tile(384, 12, Matching::Ptx);
     let compiled = sweep(toolkit, tile, Payload::None, PLAIN, [U64, U32, U64, U32])?;
     compiled.assert_no_local_memory();
     Ok(())
@@ -117,7 +117,7 @@ fn a_sweep_of_f32_orders_its_keys_in_registers(toolkit: &Toolkit) -> Result<(), 
         writing: Some(order),
         keeps_keys: true,
     };
-    let tile = tile(384, 18, Matching::Votes);
+    let tile = tile(384, 18, Matching::Ptx);
     let compiled = sweep(toolkit, tile, Payload::Place, orders, [U32; 4])?;
     compiled.assert_no_local_memory();
     Ok(())
@@ -158,7 +158,7 @@ fn a_count_of_digits_reads_16_bytes_and_reduces_in_shared_memory(
 }
 
 fn a_row_in_one_cube_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
-    let tile = tile(384, 16, Matching::Votes);
+    let tile = tile(384, 16, Matching::Ptx);
     let order = Order {
         kind: Kind::Float { fraction: 23 },
         bits: 32,

@@ -538,7 +538,7 @@ fn makes_tiles_of_nothing(rt: &Rt) -> Result<(), Error> {
 }
 
 /// The error that reading `out` gives, which must hold `text`.
-fn assert_refused(rt: &Rt, out: &Buffer<u32>, text: &str) {
+pub(super) fn assert_refused(rt: &Rt, out: &Buffer<u32>, text: &str) {
     match rt.read(out) {
         Err(Error::Kernel { reason, .. }) => {
             assert!(reason.contains(text), "`{text}` is not in: {reason}")

@@ -26,8 +26,8 @@ fn check(found: &mut [i64], want: &[i64], wrong: &[Atomic<u32>]) {
 /// Sums of a list of 64-bit integers, whose totals need an order to be handed on. Gives the number of launches.
 pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
     let cubes = setting.cubes();
-    // A tile has 2048 elements on a GPU.
-    let length = (cubes * setting.between(1, 2048)) as usize;
+    // A tile has 4096 elements on a GPU.
+    let length = (cubes * setting.between(1, 4096)) as usize;
     let seed = setting.draw();
     match setting.mutant {
         false => launched::<Ordered>(setting, length, seed),

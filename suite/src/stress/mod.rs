@@ -94,7 +94,7 @@ pub const ALGORITHMS: [Block; 1] = [Block {
     is_ordered: true,
     require: |device| {
         let sums = cubecl::ir::ElemType::Int(cubecl::ir::IntKind::I64);
-        girih_kernels::raw::scan::require_look_back(device, sums)
+        girih_kernels::raw::scan::require_look_back(device, "look-back", sums)
     },
     round: look_back::round,
 }];

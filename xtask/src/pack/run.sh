@@ -73,12 +73,16 @@ step() {
     shift
     start=$(date +%s)
     "$@" >"$out/$name.log" 2>&1
-    status=$?
-    seconds=$(($(date +%s) - start))
-    if [ "$status" -eq 0 ]; then
-        say "$name: ok ($seconds s)"
+    ended "$name" $? "$start"
+}
+
+# ended NAME STATUS START: says how the step ended that began at START.
+ended() {
+    seconds=$(($(date +%s) - $3))
+    if [ "$2" -eq 0 ]; then
+        say "$1: ok ($seconds s)"
     else
-        say "$name: FAILED (exit status $status, $seconds s), see $name.log"
+        say "$1: FAILED (exit status $2, $seconds s), see $1.log"
         failures=$((failures + 1))
     fi
 }
@@ -100,8 +104,20 @@ number() {
 nvidia-smi -L 2>/dev/null | tee -a "$summary"
 suite=$here/girih-suite
 step devices "$suite" devices
-step tests "$suite" test "$@" --device cuda
-count tests
+# A process compiles one kernel at a time, so several share the tests.
+jobs=$(nproc 2>/dev/null || echo 1)
+[ "$jobs" -le 8 ] || jobs=8
+start=$(date +%s)
+for job in $(seq "$jobs"); do
+    "$suite" test "$@" --device cuda --shard "$job/$jobs" >"$out/tests-$job.log" 2>&1 &
+    eval "job_$job=$!"
+done
+for job in $(seq "$jobs"); do
+    eval "process=\$job_$job"
+    wait "$process"
+    ended "tests-$job" $? "$start"
+    count "tests-$job"
+done
 for file in "$here"/vectors/*.jsonl; do
     name=vectors-$(basename "$file" .jsonl)
     step "$name" "$suite" oracle "$file" --device cuda
@@ -110,10 +126,10 @@ done
 if [ "$sanitize" = yes ]; then
     PATH=$PATH:$CUDA_PATH/bin
     for tool in memcheck initcheck; do
-        step "$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 "$suite" test view --device cuda
+        step "$tool" compute-sanitizer --tool "$tool" --error-exitcode 9 "$suite" test view properties --device cuda
     done
-    step memcheck-memory compute-sanitizer --error-exitcode 9 "$suite" test memory:: layouts --device cuda
-    step racecheck compute-sanitizer --tool racecheck --error-exitcode 9 "$suite" test memory:: --device cuda
+    step memcheck-memory compute-sanitizer --error-exitcode 9 "$suite" test memory:: layouts tiles:: --device cuda
+    step racecheck compute-sanitizer --tool racecheck --error-exitcode 9 "$suite" test memory:: groups:: tiles:: --device cuda
 fi
 if [ -n "$litmus" ]; then
     step litmus-device "$suite" litmus .device. --device cuda --trials "$litmus" --out "$out/litmus-device.json"
@@ -140,13 +156,17 @@ if [ "$peers" = yes ]; then
         if [ -x "$out/cub" ]; then
             step cub "$out/cub"
         fi
+        step cub-sort-build "$nvcc" -O3 -std=c++17 -arch=sm_90 -o "$out/cub-sort" "$here/peers/cub_sort.cu"
+        if [ -x "$out/cub-sort" ]; then
+            step cub-sort "$out/cub-sort"
+        fi
     else
         say "cub: left out, there is no nvcc"
     fi
 fi
 if [ -s "$out/bench.jsonl" ]; then
     set -- "$out/bench.jsonl"
-    for log in "$out/peers.log" "$out/cub.log"; do
+    for log in "$out/peers.log" "$out/cub.log" "$out/cub-sort.log"; do
         if [ -s "$log" ]; then
             set -- "$@" "$log"
         fi

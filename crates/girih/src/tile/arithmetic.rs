@@ -96,8 +96,30 @@ pub(super) fn divide<E: Numeric>(
     E::__expand_native_div(scope, number.expand, divisor.expand).into()
 }
 
+/// Whether the two are equal; NaN is not, and SPIR-V has no comparison of truth values.
 pub(super) fn equal<E: Scalar>(scope: &Scope, a: Packet<E>, b: Packet<E>) -> Packet<bool> {
+    if E::elem_type(scope).is_bool() {
+        let differ = differ(scope, a.expand.into(), b.expand.into());
+        return no(scope, differ);
+    }
     E::__expand_native_eq(scope, a.expand, b.expand).into()
+}
+
+/// Whether the two are not equal. CubeCL's own comparison says no for NaN in SPIR-V.
+pub(super) fn unequal<E: Scalar>(scope: &Scope, a: Packet<E>, b: Packet<E>) -> Packet<bool> {
+    let are_equal = equal(scope, a, b);
+    no(scope, are_equal)
+}
+
+/// Whether one of the two alone is true.
+pub(super) fn differ(scope: &Scope, a: Packet<bool>, b: Packet<bool>) -> Packet<bool> {
+    let (any, all) = (either(scope, a, b), both(scope, a, b));
+    let is_one = no(scope, all);
+    both(scope, any, is_one)
+}
+
+pub(super) fn no(scope: &Scope, value: Packet<bool>) -> Packet<bool> {
+    not::expand::<Vector<bool, Width>>(scope, value)
 }
 
 pub(super) fn less<E: Numeric>(scope: &Scope, a: Packet<E>, b: Packet<E>) -> Packet<bool> {
@@ -162,7 +184,7 @@ pub(super) fn convert<E: Scalar, F: Scalar>(scope: &Scope, packet: Packet<E>) ->
     }
     if to == ElemType::Bool {
         let zero = all(scope, &packet, 0);
-        return E::__expand_native_ne(scope, packet.expand, zero.expand).into();
+        return unequal(scope, packet, zero).expand.into();
     }
     scope.register_size::<Width>(width);
     Vector::<F, Width>::__expand_cast_from::<Vector<E, Width>>(scope, packet)

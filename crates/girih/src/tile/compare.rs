@@ -1,12 +1,12 @@
 //! Comparisons, and casts.
 
-use super::arithmetic::{convert, equal};
+use super::arithmetic::{convert, equal, unequal};
 use super::packet::{join, lanes};
 use super::{Operand, OperandExpand, Real, Tile, TileExpand, TileShape};
 use cubecl::prelude::*;
 
 macro_rules! comparisons {
-    ($($(#[$doc:meta])* $name:ident $expand:ident $($bound:ident)?, $native:ident;)*) => {
+    ($($(#[$doc:meta])* $name:ident $expand:ident $($bound:ident)?, |$scope:ident, $a:ident, $b:ident| $packet:expr;)*) => {
         /// Comparisons element by element, which give tiles of `bool`. NaN is neither less than, nor equal to, nor greater
         /// than anything.
         ///
@@ -30,7 +30,7 @@ macro_rules! comparisons {
                 $(where E: $bound)?
                 {
                     let (other, _) = other.resolve(scope);
-                    self.both(&other, |scope, a, b| E::$native(scope, a.expand, b.expand).into())
+                    self.both(&other, |$scope, $a, $b| $packet)
                 }
             )*
         }
@@ -38,17 +38,17 @@ macro_rules! comparisons {
 }
 comparisons! {
     /// Whether the element is less than the other.
-    lt __expand_lt_method Numeric, __expand_native_lt;
+    lt __expand_lt_method Numeric, |scope, a, b| E::__expand_native_lt(scope, a.expand, b.expand).into();
     /// Whether the element is less than or equal to the other.
-    le __expand_le_method Numeric, __expand_native_le;
+    le __expand_le_method Numeric, |scope, a, b| E::__expand_native_le(scope, a.expand, b.expand).into();
     /// Whether the element is greater than the other.
-    gt __expand_gt_method Numeric, __expand_native_gt;
+    gt __expand_gt_method Numeric, |scope, a, b| E::__expand_native_gt(scope, a.expand, b.expand).into();
     /// Whether the element is greater than or equal to the other.
-    ge __expand_ge_method Numeric, __expand_native_ge;
+    ge __expand_ge_method Numeric, |scope, a, b| E::__expand_native_ge(scope, a.expand, b.expand).into();
     /// Whether the element is equal to the other.
-    eq __expand_eq_method, __expand_native_eq;
+    eq __expand_eq_method, |scope, a, b| equal(scope, a, b);
     /// Whether the element is not equal to the other.
-    ne __expand_ne_method, __expand_native_ne;
+    ne __expand_ne_method, |scope, a, b| unequal(scope, a, b);
 }
 
 /// Elements of another type, and functions of one's own.
@@ -126,11 +126,8 @@ impl<E: Scalar, S: TileShape> TileExpand<E, S> {
     where
         E: Real,
     {
-        self.each(|scope, a| {
-            // What is not equal to itself is no number.
-            let is_number = equal(scope, a, a);
-            not::expand::<Vector<bool, super::Width>>(scope, is_number)
-        })
+        // What is not equal to itself is no number.
+        self.each(|scope, a| unequal(scope, a, a))
     }
     /// Expansion of [`Tile::cast`].
     pub fn __expand_cast_method<F: Scalar>(&self, _scope: &Scope) -> TileExpand<F, S> {

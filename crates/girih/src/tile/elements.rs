@@ -1,7 +1,8 @@
 //! Operations element by element, in the notation of numbers.
 
 use super::arithmetic::{
-    choose, distance, divide, is_plain_divisor, larger, magnitude, quotient, remainder, smaller,
+    both, choose, differ, distance, divide, either, is_plain_divisor, larger, magnitude, quotient,
+    remainder, smaller,
 };
 use super::packet::Width;
 use super::{Operand, OperandExpand, Packet, Tile, TileExpand, TileShape};
@@ -66,30 +67,31 @@ impl<E: Scalar + CubeNot> Bits for E {}
 /// What there is in two values of each operation: of their bits, or of truth values.
 struct Bitwise {
     of_bits: fn(&Scope, ExpandValue, ExpandValue) -> ExpandValue,
-    of_truth: fn(&Scope, ExpandValue, ExpandValue) -> ExpandValue,
+    of_truth: fn(&Scope, Packet<bool>, Packet<bool>) -> Packet<bool>,
 }
 
 impl Bitwise {
     // The instructions are the same for integers of every type.
     const AND: Self = Self {
         of_bits: u32::__expand_native_bitand,
-        of_truth: bool::__expand_native_bitand,
+        of_truth: both,
     };
     const OR: Self = Self {
         of_bits: u32::__expand_native_bitor,
-        of_truth: bool::__expand_native_bitor,
+        of_truth: either,
     };
     const XOR: Self = Self {
         of_bits: u32::__expand_native_bitxor,
-        of_truth: bool::__expand_native_ne,
+        of_truth: differ,
     };
 
     fn apply<E: Bits>(&self, scope: &Scope, a: Packet<E>, b: Packet<E>) -> Packet<E> {
-        let operation = match E::elem_type(scope).is_bool() {
-            true => self.of_truth,
-            false => self.of_bits,
-        };
-        operation(scope, a.expand, b.expand).into()
+        match E::elem_type(scope).is_bool() {
+            true => (self.of_truth)(scope, a.expand.into(), b.expand.into())
+                .expand
+                .into(),
+            false => (self.of_bits)(scope, a.expand, b.expand).into(),
+        }
     }
 }
 

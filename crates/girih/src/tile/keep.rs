@@ -47,8 +47,8 @@ impl<E: Scalar, S: TileShape> Tile<'_, E, S> {
     /// All units of the group call it, and wait for each other: see [`Group::sync`](crate::coop::Group::sync) for the groups
     /// that can. Groups that go on from plane to plane and are not the whole cube wait as those of
     /// [collectives](crate::coop::Group#impl-Group-1) do: all units of the cube then call it. Each group of the cube has a
-    /// part of the memory, which is as large as the tile; a tile that does not fit fails the kernel by name. One unit alone
-    /// keeps the elements in memory of its own.
+    /// part of the memory, which is as large as the tile, and has it to the end of the kernel; what does not fit fails the
+    /// kernel by name. One unit alone keeps the elements in memory of its own, which on a GPU is local memory.
     #[allow(unused_variables)]
     pub fn share(&self, group: &Group) -> Tile<'static, E, S> {
         cubecl::unexpanded!()

@@ -1,6 +1,6 @@
 //! Where the extremes of a tile are.
 
-use super::arithmetic::{both, either, equal, is_float, less};
+use super::arithmetic::{both, either, equal, is_float, less, unequal};
 use super::lines::{Lines, Source};
 use super::packet::only;
 use super::reduce::{Maximum, Minimum, Outcome, assert_some, each_line};
@@ -36,14 +36,10 @@ fn replaces<E: Numeric, X: Extreme<E>>(
     if !is_float::<E>(scope) {
         return only(scope, is_further);
     }
-    let is_nan = not_equal(scope, element);
+    let is_nan = unequal(scope, element, element);
     let was_number = equal(scope, best, best);
     let is_first_nan = both(scope, is_nan, was_number);
     only(scope, either(scope, is_further, is_first_nan))
-}
-
-fn not_equal<E: Numeric>(scope: &Scope, value: Packet<E>) -> Packet<bool> {
-    E::__expand_native_ne(scope, value.expand, value.expand).into()
 }
 
 /// Whether an element is the extreme, as which NaN counts where it is one.
@@ -57,7 +53,10 @@ fn is_extreme<E: Numeric>(
     if !is_float::<E>(scope) {
         return only(scope, is_equal);
     }
-    let (a, b) = (not_equal(scope, element), not_equal(scope, extreme));
+    let (a, b) = (
+        unequal(scope, element, element),
+        unequal(scope, extreme, extreme),
+    );
     let are_nan = both(scope, a, b);
     only(scope, either(scope, is_equal, are_nan))
 }

@@ -61,6 +61,13 @@ pub struct FlatViewMut<'a, E: Scalar, S: TileShape> {
     _shape: PhantomData<S>,
 }
 
+impl<E: Scalar, S: TileShape> Clone for FlatView<'_, E, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<E: Scalar, S: TileShape> Copy for FlatView<'_, E, S> {}
+
 /// Methods of a flat view, and of what it is while the kernel is expanded, that choose what it does.
 macro_rules! options {
     ($view:ident, $expand:ident, $element:ident; $([$scope:ident: $known:ident])?) => {
@@ -82,7 +89,8 @@ macro_rules! options {
             /// The same view under [`Bounds::Report`]: masked, and the first offence kept by the reporter.
             ///
             /// The position of an element that takes part, and has an index out of range on any axis, is its row-major
-            /// position in the tile, added to the reporter's first.
+            /// position in the tile, added to the reporter's first. It is the position in the list of indices where that
+            /// is not broadcast. A reporter of axes keeps one for each axis.
             #[allow(unused_variables)]
             pub fn report(self, reporter: Reporter<'a>) -> Self {
                 cubecl::unexpanded!()

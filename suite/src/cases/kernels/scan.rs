@@ -74,7 +74,7 @@ fn of_list<T: Number>(rt: &Rt, values: &[T], options: ScanOptions<'_>) -> Result
 
 /// Lengths on both sides of every boundary of a run, a vector or a tile.
 const LENGTHS: [usize; 17] = [
-    0, 1, 2, 3, 63, 64, 65, 1023, 1024, 1025, 4095, 4096, 4097, 8192, 12287, 12288, 12293,
+    0, 1, 2, 3, 63, 64, 65, 1023, 1024, 1025, 4096, 8191, 8192, 8193, 16_384, 24_575, 24_581,
 ];
 
 mod values {
@@ -82,6 +82,7 @@ mod values {
 
     girih_testkit::cases! {
         lists_of_every_length,
+        by_every_operation,
         of_u32,
         of_f32,
         of_i8 needs [needs::I8],
@@ -126,10 +127,22 @@ mod values {
         Ok(())
     }
 
-    /// One list of several tiles that ends within a vector, and one of one tile.
+    /// A list of several tiles that ends within a vector: inclusive sums, and what is largest before each element.
     fn of_type<T: Number>(rt: &Rt) -> Result<(), String> {
-        of_list::<T>(rt, &sample(9001, 3), ScanOptions::inclusive())?;
-        of_list::<T>(rt, &sample(130, 4), ScanOptions::inclusive())
+        let values = sample::<T>(17_001, 3);
+        let strides: [&[usize]; 2] = [&[1], &[1]];
+        for (operation, options) in [
+            (ScanOperation::Sum, ScanOptions::inclusive()),
+            (ScanOperation::Max, ScanOptions::exclusive()),
+        ] {
+            answer(rt, &values, &[17_001], strides, 0, operation, options)?;
+        }
+        Ok(())
+    }
+
+    fn by_every_operation(rt: &Rt) -> Result<(), String> {
+        of_list::<f32>(rt, &sample(17_001, 4), ScanOptions::inclusive())?;
+        of_list::<i32>(rt, &sample(17_001, 4), ScanOptions::inclusive())
     }
 
     fn of_u32(rt: &Rt) -> Result<(), String> {
@@ -183,11 +196,11 @@ mod values {
         }
         // Deep in a list, where it passes from part to part.
         for special in [nan, inf, -inf] {
-            let mut values = sample::<f32>(9001, 5);
-            values[4321] = special;
+            let mut values = sample::<f32>(17_001, 5);
+            values[9321] = special;
             of_list(rt, &values, ScanOptions::inclusive())?;
         }
-        of_list(rt, &vec![-0.0f32; 5000], ScanOptions::inclusive())
+        of_list(rt, &vec![-0.0f32; 10_000], ScanOptions::inclusive())
     }
 
     fn along_every_axis(rt: &Rt) -> Result<(), String> {
@@ -221,9 +234,9 @@ mod values {
         let kinds: [(&[usize], &[usize], usize); 9] = [
             (&[300, 7], &[7, 1], 1),
             (&[40, 128], &[128, 1], 1),
-            (&[3, 5000], &[5000, 1], 1),
-            (&[3, 5001], &[5001, 1], 1),
-            (&[3, 5000], &[5008, 1], 1),
+            (&[3, 10_000], &[10_000, 1], 1),
+            (&[3, 10_001], &[10_001, 1], 1),
+            (&[3, 10_000], &[10_008, 1], 1),
             (&[3, 300], &[301, 1], 1),
             (&[5000, 3], &[3, 1], 0),
             (&[4, 600, 5], &[3000, 5, 1], 1),

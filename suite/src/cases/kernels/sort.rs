@@ -54,11 +54,11 @@ fn paths<E: Key>(rt: &Rt, payload: Option<cubecl::ir::ElemType>, len: usize) -> 
         .collect()
 }
 
-fn tensor<E: Key>(rt: &Rt, values: &[E], shape: &[usize]) -> TensorHandle {
+pub(super) fn tensor<E: Key>(rt: &Rt, values: &[E], shape: &[usize]) -> TensorHandle {
     TensorHandle::new_contiguous(shape.to_vec(), rt.put(values).handle(), E::cube_type())
 }
 
-fn read<E: CubeElement>(rt: &Rt, tensor: TensorHandle) -> Result<Vec<E>, String> {
+pub(super) fn read<E: CubeElement>(rt: &Rt, tensor: TensorHandle) -> Result<Vec<E>, String> {
     let count: usize = tensor.shape().iter().product();
     let bytes = rt
         .client
@@ -196,7 +196,7 @@ fn ranges_of_bits(rt: &Rt) -> Result<(), String> {
             let options = SortOptions {
                 descending,
                 bits: Some(bits.clone()),
-                path: None,
+                ..SortOptions::default()
             };
             for len in [100, 6_000] {
                 sorted::<u32>(rt, &values(Values::Any, len), &options)?;

@@ -365,6 +365,7 @@ macro_rules! flats {
                         other, tile, rule, padding, is_masked, flat.or, types,
                     );
                 },
+                // SAFETY: as for loads.
                 (Action::Store, &[$($extent),*], &[$(&[$($own),*]),*], &[$($of_mask),*]) => unsafe {
                     $(let $index = index.next().expect("an index tile for each axis");)*
                     $store::launch_unchecked(
@@ -372,6 +373,7 @@ macro_rules! flats {
                         tile, rule, is_masked, types,
                     );
                 },
+                // SAFETY: as for loads.
                 (Action::Add, &[$($extent),*], &[$(&[$($own),*]),*], &[$($of_mask),*]) => unsafe {
                     $(let $index = index.next().expect("an index tile for each axis");)*
                     $add::launch_unchecked(

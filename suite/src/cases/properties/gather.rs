@@ -14,6 +14,16 @@ use proptest::prelude::*;
 /// The position of the view's first index in the whole list, as the reporter is told.
 pub const FIRST: u32 = 1000;
 
+/// A gather view.
+#[derive(Clone, Debug)]
+pub struct View {
+    pub setup: Setup,
+    /// The gather dimension, which has the rule of the configuration.
+    pub dim: usize,
+    /// The rule of the other dimensions.
+    pub run: Bounds,
+}
+
 /// One data set.
 #[derive(Clone, Debug)]
 pub struct Data {
@@ -24,15 +34,17 @@ pub struct Data {
     starts: Vec<i32>,
 }
 
-/// Data for a view along `dim`.
-pub fn data(setup: &Setup, dim: usize) -> BoxedStrategy<Data> {
-    let setup = setup.clone();
+/// Data for a view.
+pub fn data(view: &View) -> BoxedStrategy<Data> {
+    let View { setup, dim, run } = view.clone();
     let (rule, width) = (setup.rule, setup.width);
     let shape = setup.shape.clone();
+    // All elements of the runs are where they are said to be.
+    let in_range = rule == Rule::Promise || run == Bounds::Assume;
     let extents = extents(shape.len()).prop_map(move |mut extents| {
         for (axis, extent) in extents.iter_mut().enumerate() {
             match rule {
-                Rule::Promise if axis != dim => *extent = shape[axis] + *extent % 3,
+                _ if axis != dim && in_range => *extent = shape[axis] + *extent % 3,
                 _ if axis == dim && !rule.checks() => *extent = (*extent).max(1),
                 _ => {}
             }
@@ -50,11 +62,10 @@ pub fn data(setup: &Setup, dim: usize) -> BoxedStrategy<Data> {
     extents
         .prop_flat_map(move |extents| {
             let shape = &setup.shape;
-            let all_in_range = rule == Rule::Promise;
             let starts = extents.iter().zip(shape).enumerate();
             let starts = starts.map(|(axis, (&extent, &run))| match axis == dim {
                 true => Just(0).boxed(),
-                false => start(extent, run, !all_in_range),
+                false => start(extent, run, !in_range),
             });
             let one = index(extents[dim], setup.index, rule.checks());
             (
@@ -73,14 +84,15 @@ pub fn data(setup: &Setup, dim: usize) -> BoxedStrategy<Data> {
 
 impl Data {
     /// The storage position of each element of the tile, `None` where it is out of range.
-    fn targets(&self, setup: &Setup, dim: usize, model: Model) -> Vec<Option<usize>> {
+    fn targets(&self, view: &View, model: Model) -> Vec<Option<usize>> {
+        let View { setup, dim, run } = view;
         let axis_place = |axis: usize, j: usize| {
             let extent = self.memory.extents[axis];
-            match axis == dim {
+            match axis == *dim {
                 true => model.place(self.indices[j], extent, setup.rule.bounds()),
                 false => {
                     let index = i128::from(self.starts[axis]) + j as i128;
-                    Model::default().place(index, extent, Bounds::Mask)
+                    Model::default().place(index, extent, *run)
                 }
             }
         };
@@ -92,15 +104,17 @@ impl Data {
     }
 
     /// What the reporter's record holds afterwards.
-    fn record(&self, setup: &Setup, dim: usize, model: Model) -> u32 {
-        let extent = self.memory.extents[dim];
+    fn record(&self, view: &View, model: Model) -> u32 {
+        let extent = self.memory.extents[view.dim];
         let out = |at: &usize| {
             let place = model.place(self.indices[*at], extent, Bounds::Report);
             place.is_none()
         };
         let all = 0..self.indices.len();
         match model.offence(all.filter(out)) {
-            Some(position) if setup.rule == Rule::Under(Bounds::Report) => FIRST + position as u32,
+            Some(position) if view.setup.rule == Rule::Under(Bounds::Report) => {
+                FIRST + position as u32
+            }
             _ => u32::MAX,
         }
     }
@@ -109,8 +123,7 @@ impl Data {
 /// The arguments of a kernel, on the device.
 struct Arguments<'a> {
     rt: &'a Rt,
-    setup: &'a Setup,
-    dim: usize,
+    view: &'a View,
     memory: TensorArg,
     tile: TensorArg,
     index: BufferArg,
@@ -119,7 +132,8 @@ struct Arguments<'a> {
 }
 
 /// Asks the device, and compares all of memory with the model.
-pub fn check(rt: &Rt, setup: &Setup, dim: usize, data: &Data, model: Model) -> Result<(), String> {
+pub fn check(rt: &Rt, view: &View, data: &Data, model: Model) -> Result<(), String> {
+    let setup = &view.setup;
     let Setup { element, index, .. } = *setup;
     let summing = setup.action == Action::Add;
     let small = |at: usize| (at % 3 + 1) as i64;
@@ -143,8 +157,7 @@ pub fn check(rt: &Rt, setup: &Setup, dim: usize, data: &Data, model: Model) -> R
     let record = rt.put(&[u32::MAX]);
     launch(Arguments {
         rt,
-        setup,
-        dim,
+        view,
         memory: storage.tensor(&data.memory.extents, &data.memory.strides),
         tile: tile_storage.tensor(&setup.shape, &row_major(&setup.shape)),
         index: list_storage.slice(),
@@ -152,7 +165,7 @@ pub fn check(rt: &Rt, setup: &Setup, dim: usize, data: &Data, model: Model) -> R
         record: record.arg(),
     });
 
-    let targets = data.targets(setup, dim, model);
+    let targets = data.targets(view, model);
     let stored = || {
         let pairs = targets.iter().zip(0..);
         pairs.filter_map(|(target, at)| target.map(|target| (target, at)))
@@ -184,7 +197,7 @@ pub fn check(rt: &Rt, setup: &Setup, dim: usize, data: &Data, model: Model) -> R
         }
     }
     list_storage.unchanged(rt, &masked(index, &list), "the list of indices")?;
-    let want = data.record(setup, dim, model);
+    let want = data.record(view, model);
     match rt
         .read(&record)
         .map_err(|error| error.to_string())?
@@ -203,7 +216,7 @@ pub fn masked(index: ElemType, list: &[u64]) -> Vec<u64> {
 
 macro_rules! gathers {
     ($($load:ident $store:ident $add:ident $dim:literal ($($extent:ident),*) $listed:ident:
-        |$start:ident, $list:ident| $index:tt, $origin:tt;)*) => {
+        |$start:ident, $list:ident, $run:ident, $rule:ident| $index:tt, $bounds:tt, $origin:tt;)*) => {
         $(
             #[cube(launch_unchecked)]
             fn $load<E: Numeric, I: Int, N: Size, $($extent: Size),*>(
@@ -213,6 +226,7 @@ macro_rules! gathers {
                 record: &[Atomic<u32>],
                 out: &mut Tensor<E>,
                 #[comptime] rule: Rule,
+                #[comptime] $run: Bounds,
                 #[comptime] padding: Pad,
                 #[define(E, I)] _types: [ElemType; 2],
             ) {
@@ -222,8 +236,10 @@ macro_rules! gathers {
                 let view = if comptime!(rule == Rule::Under(Bounds::Report)) {
                     view.report(Reporter::new(record, FIRST))
                 } else {
-                    view.bounds(comptime!(rule.bounds()))
+                    view
                 };
+                let $rule = comptime!(rule.bounds());
+                let view = view.bounds($bounds);
                 let tile = if comptime!(rule == Rule::Promise) {
                     view.load(&cube, $index)
                 } else {
@@ -240,17 +256,20 @@ macro_rules! gathers {
                 record: &[Atomic<u32>],
                 values: &Tensor<E>,
                 #[comptime] rule: Rule,
+                #[comptime] $run: Bounds,
                 #[define(E, I)] _types: [ElemType; 2],
             ) {
                 let cube = this_cube();
                 let $list = TileView::<I, ($listed,)>::of(index).load(&cube, 0u32);
                 let tile = TileView::<E, ($($extent,)*)>::of(values).load(&cube, $origin);
                 let view = GatherScatterViewMut::<E, ($($extent,)*), $dim>::of(destination);
-                let mut view = if comptime!(rule == Rule::Under(Bounds::Report)) {
+                let view = if comptime!(rule == Rule::Under(Bounds::Report)) {
                     view.report(Reporter::new(record, FIRST))
                 } else {
-                    view.bounds(comptime!(rule.bounds()))
+                    view
                 };
+                let $rule = comptime!(rule.bounds());
+                let mut view = view.bounds($bounds);
                 if comptime!(rule == Rule::Promise) {
                     view.store(&cube, tile, $index);
                 } else {
@@ -266,6 +285,7 @@ macro_rules! gathers {
                 record: &[Atomic<u32>],
                 values: &Tensor<E>,
                 #[comptime] rule: Rule,
+                #[comptime] $run: Bounds,
                 #[define(E, I)] _types: [ElemType; 2],
             ) {
                 let cube = this_cube();
@@ -275,8 +295,10 @@ macro_rules! gathers {
                 let view = if comptime!(rule == Rule::Under(Bounds::Report)) {
                     view.report(Reporter::new(record, FIRST))
                 } else {
-                    view.bounds(comptime!(rule.bounds()))
+                    view
                 };
+                let $rule = comptime!(rule.bounds());
+                let view = view.bounds($bounds);
                 if comptime!(rule == Rule::Promise) {
                     view.atomic_add::<Relaxed>(&cube, tile, $index);
                 } else {
@@ -287,27 +309,30 @@ macro_rules! gathers {
 
         #[allow(non_snake_case, reason = "an extent is named as its type is")]
         fn launch(arguments: Arguments<'_>) {
-            let Arguments { rt, setup, dim, memory, tile, index, starts, record } = arguments;
+            let Arguments { rt, view, memory, tile, index, starts, record } = arguments;
             let (client, cube) = (&rt.client, rt.cube_dim());
             let one = CubeCount::new_single();
+            let View { setup, dim, run } = view;
             let Setup { rule, padding, width, .. } = *setup;
-            match (setup.action, dim, setup.shape.as_slice()) {
+            match (setup.action, *dim, setup.shape.as_slice()) {
                 // SAFETY: `index` and `starts` have an element for each that is read, `tile` is covered by the tile, and
                 // every other access is masked, or in range as the data sets of an unchecked rule are.
                 $((Action::Load, $dim, &[$($extent),*]) => unsafe {
                     $load::launch_unchecked(
-                        client, one, cube, width, $($extent,)* memory, index, starts, record, tile, rule, padding,
+                        client, one, cube, width, $($extent,)* memory, index, starts, record, tile, rule, *run, padding,
                         setup.types(),
                     );
                 },
+                // SAFETY: as for loads.
                 (Action::Store, $dim, &[$($extent),*]) => unsafe {
                     $store::launch_unchecked(
-                        client, one, cube, $($extent,)* memory, index, starts, record, tile, rule, setup.types(),
+                        client, one, cube, $($extent,)* memory, index, starts, record, tile, rule, *run, setup.types(),
                     );
                 },
+                // SAFETY: as for loads.
                 (Action::Add, $dim, &[$($extent),*]) => unsafe {
                     $add::launch_unchecked(
-                        client, one, cube, $($extent,)* memory, index, starts, record, tile, rule, setup.types(),
+                        client, one, cube, $($extent,)* memory, index, starts, record, tile, rule, *run, setup.types(),
                     );
                 },)*
                 (_, dim, shape) => unreachable!("no kernel for {shape:?} along {dim}"),
@@ -316,19 +341,34 @@ macro_rules! gathers {
     };
 }
 gathers! {
-    load_1_0 store_1_0 add_1_0 0 (A) A: |_start, list| (&list,), (0u32,);
-    load_2_0 store_2_0 add_2_0 0 (A, B) A: |start, list| (&list, start[1]), (0u32, 0u32);
-    load_2_1 store_2_1 add_2_1 1 (A, B) B: |start, list| (start[0], &list), (0u32, 0u32);
-    load_3_0 store_3_0 add_3_0 0 (A, B, C) A: |start, list| (&list, start[1], start[2]), (0u32, 0u32, 0u32);
-    load_3_1 store_3_1 add_3_1 1 (A, B, C) B: |start, list| (start[0], &list, start[2]), (0u32, 0u32, 0u32);
-    load_3_2 store_3_2 add_3_2 2 (A, B, C) C: |start, list| (start[0], start[1], &list), (0u32, 0u32, 0u32);
-    load_4_0 store_4_0 add_4_0 0 (A, B, C, D) A: |start, list| (&list, start[1], start[2], start[3]), (0u32, 0u32, 0u32, 0u32);
-    load_4_1 store_4_1 add_4_1 1 (A, B, C, D) B: |start, list| (start[0], &list, start[2], start[3]), (0u32, 0u32, 0u32, 0u32);
-    load_4_2 store_4_2 add_4_2 2 (A, B, C, D) C: |start, list| (start[0], start[1], &list, start[3]), (0u32, 0u32, 0u32, 0u32);
-    load_4_3 store_4_3 add_4_3 3 (A, B, C, D) D: |start, list| (start[0], start[1], start[2], &list), (0u32, 0u32, 0u32, 0u32);
-    load_5_0 store_5_0 add_5_0 0 (A, B, C, D, F) A: |start, list| (&list, start[1], start[2], start[3], start[4]), (0u32, 0u32, 0u32, 0u32, 0u32);
-    load_5_1 store_5_1 add_5_1 1 (A, B, C, D, F) B: |start, list| (start[0], &list, start[2], start[3], start[4]), (0u32, 0u32, 0u32, 0u32, 0u32);
-    load_5_2 store_5_2 add_5_2 2 (A, B, C, D, F) C: |start, list| (start[0], start[1], &list, start[3], start[4]), (0u32, 0u32, 0u32, 0u32, 0u32);
-    load_5_3 store_5_3 add_5_3 3 (A, B, C, D, F) D: |start, list| (start[0], start[1], start[2], &list, start[4]), (0u32, 0u32, 0u32, 0u32, 0u32);
-    load_5_4 store_5_4 add_5_4 4 (A, B, C, D, F) F: |start, list| (start[0], start[1], start[2], start[3], &list), (0u32, 0u32, 0u32, 0u32, 0u32);
+    load_1_0 store_1_0 add_1_0 0 (A) A:
+        |_start, list, _run, listed| (&list,), [listed], (0u32,);
+    load_2_0 store_2_0 add_2_0 0 (A, B) A:
+        |start, list, run, listed| (&list, start[1]), [listed, run], (0u32, 0u32);
+    load_2_1 store_2_1 add_2_1 1 (A, B) B:
+        |start, list, run, listed| (start[0], &list), [run, listed], (0u32, 0u32);
+    load_3_0 store_3_0 add_3_0 0 (A, B, C) A:
+        |start, list, run, listed| (&list, start[1], start[2]), [listed, run, run], (0u32, 0u32, 0u32);
+    load_3_1 store_3_1 add_3_1 1 (A, B, C) B:
+        |start, list, run, listed| (start[0], &list, start[2]), [run, listed, run], (0u32, 0u32, 0u32);
+    load_3_2 store_3_2 add_3_2 2 (A, B, C) C:
+        |start, list, run, listed| (start[0], start[1], &list), [run, run, listed], (0u32, 0u32, 0u32);
+    load_4_0 store_4_0 add_4_0 0 (A, B, C, D) A:
+        |start, list, run, listed| (&list, start[1], start[2], start[3]), [listed, run, run, run], (0u32, 0u32, 0u32, 0u32);
+    load_4_1 store_4_1 add_4_1 1 (A, B, C, D) B:
+        |start, list, run, listed| (start[0], &list, start[2], start[3]), [run, listed, run, run], (0u32, 0u32, 0u32, 0u32);
+    load_4_2 store_4_2 add_4_2 2 (A, B, C, D) C:
+        |start, list, run, listed| (start[0], start[1], &list, start[3]), [run, run, listed, run], (0u32, 0u32, 0u32, 0u32);
+    load_4_3 store_4_3 add_4_3 3 (A, B, C, D) D:
+        |start, list, run, listed| (start[0], start[1], start[2], &list), [run, run, run, listed], (0u32, 0u32, 0u32, 0u32);
+    load_5_0 store_5_0 add_5_0 0 (A, B, C, D, F) A:
+        |start, list, run, listed| (&list, start[1], start[2], start[3], start[4]), [listed, run, run, run, run], (0u32, 0u32, 0u32, 0u32, 0u32);
+    load_5_1 store_5_1 add_5_1 1 (A, B, C, D, F) B:
+        |start, list, run, listed| (start[0], &list, start[2], start[3], start[4]), [run, listed, run, run, run], (0u32, 0u32, 0u32, 0u32, 0u32);
+    load_5_2 store_5_2 add_5_2 2 (A, B, C, D, F) C:
+        |start, list, run, listed| (start[0], start[1], &list, start[3], start[4]), [run, run, listed, run, run], (0u32, 0u32, 0u32, 0u32, 0u32);
+    load_5_3 store_5_3 add_5_3 3 (A, B, C, D, F) D:
+        |start, list, run, listed| (start[0], start[1], start[2], &list, start[4]), [run, run, run, listed, run], (0u32, 0u32, 0u32, 0u32, 0u32);
+    load_5_4 store_5_4 add_5_4 4 (A, B, C, D, F) F:
+        |start, list, run, listed| (start[0], start[1], start[2], start[3], &list), [run, run, run, run, listed], (0u32, 0u32, 0u32, 0u32, 0u32);
 }

@@ -16,6 +16,7 @@ mod setup;
 use crate::random::for_all_from;
 use element::{added_types, element_types, index_types};
 use flat::Flat;
+use gather::View;
 use girih::Bounds;
 use girih_testkit::{Rt, cases};
 use model::{Model, Planted, Rule};
@@ -74,6 +75,10 @@ fn partitions(rt: &Rt, action: Action) -> Vec<Partition> {
                 _ => *step,
             };
         }
+        if setup.rule == Rule::Under(Bounds::Report) {
+            // A partition has no list of which a position could be told.
+            setup.rule = Rule::Under(Bounds::Mask);
+        }
         if number % 3 == 2 {
             setup = choice.in_vectors(setup);
         }
@@ -83,28 +88,46 @@ fn partitions(rt: &Rt, action: Action) -> Vec<Partition> {
             order = (0..rank).collect();
             setup.shape[last] = setup.shape[last].next_multiple_of(width);
             step[last] = setup.shape[last];
+            if setup.rule == Rule::Under(Bounds::Clamp) {
+                // Refused: several elements would go to one lane.
+                setup.rule = Rule::Under(Bounds::Wrap);
+            }
         }
         Partition { setup, order, step }
     };
     (0..12).map(of).collect()
 }
 
-fn try_partitions(rt: &Rt, action: Action) -> Result<(), String> {
-    for (number, partition) in partitions(rt, action).iter().enumerate() {
-        let model = Model::default();
-        try_all(
-            number,
-            partition,
-            model,
-            partition::data(partition),
-            |data| partition::check(rt, partition, &data),
-        )?;
-    }
-    Ok(())
+fn try_partition(
+    rt: &Rt,
+    number: usize,
+    partition: &Partition,
+    model: Model,
+) -> Result<(), String> {
+    try_all(
+        number,
+        partition,
+        model,
+        partition::data(partition),
+        |data| partition::check(rt, partition, &data, model),
+    )
 }
 
-/// The configurations of gather views, with the gather dimension of each.
-fn views(rt: &Rt, action: Action, count: usize) -> Vec<(usize, Setup)> {
+fn try_partitions(rt: &Rt, action: Action) -> Result<(), String> {
+    let configurations = partitions(rt, action);
+    let mut each = configurations.iter().enumerate();
+    each.try_for_each(|(number, partition)| try_partition(rt, number, partition, Model::default()))
+}
+
+fn views(rt: &Rt, action: Action, count: usize) -> Vec<View> {
+    // Rules of dimensions that are not gathered.
+    const RUNS: [Bounds; 5] = [
+        Bounds::Mask,
+        Bounds::Wrap,
+        Bounds::Clamp,
+        Bounds::Mask,
+        Bounds::Assume,
+    ];
     let dims: Vec<_> = (1..=5)
         .flat_map(|rank| (0..rank).map(move |dim| (rank, dim)))
         .collect();
@@ -120,31 +143,22 @@ fn views(rt: &Rt, action: Action, count: usize) -> Vec<(usize, Setup)> {
         };
         let setup = choice.setup(action, number, rank, most);
         let vectors = action == Action::Load && number % 4 == 3;
-        (
-            dim,
-            if vectors {
-                choice.in_vectors(setup)
-            } else {
-                setup
+        View {
+            setup: match vectors {
+                true => choice.in_vectors(setup),
+                false => setup,
             },
-        )
+            dim,
+            run: RUNS[number % RUNS.len()],
+        }
     };
     (0..count).map(of).collect()
 }
 
-fn try_view(
-    rt: &Rt,
-    number: usize,
-    (dim, setup): &(usize, Setup),
-    model: Model,
-) -> Result<(), String> {
-    try_all(
-        number,
-        &(("gather dimension", dim), setup),
-        model,
-        gather::data(setup, *dim),
-        |data| gather::check(rt, setup, *dim, &data, model),
-    )
+fn try_view(rt: &Rt, number: usize, view: &View, model: Model) -> Result<(), String> {
+    try_all(number, view, model, gather::data(view), |data| {
+        gather::check(rt, view, &data, model)
+    })
 }
 
 fn try_views(rt: &Rt, action: Action, count: usize) -> Result<(), String> {
@@ -167,7 +181,7 @@ fn flats(rt: &Rt, action: Action, count: usize) -> Vec<Flat> {
         // The tile's extents, or 1 along one dimension in turn.
         let broadcast = |turn: usize| {
             let mut own = setup.shape.clone();
-            if turn % 3 > 0 {
+            if !turn.is_multiple_of(3) {
                 own[turn % rank] = 1;
             }
             own
@@ -235,8 +249,8 @@ fn adds_atomically_flat(rt: &Rt) -> Result<(), String> {
 /// of stores.
 fn configurations_have_all_there_is(rt: &Rt) -> Result<(), String> {
     let views = |action, count| {
-        let setups = views(rt, action, count).into_iter();
-        setups.map(|(_, setup)| setup).collect::<Vec<_>>()
+        let views = views(rt, action, count).into_iter();
+        views.map(|view| view.setup).collect::<Vec<_>>()
     };
     let flats = |action, count| {
         let flats = flats(rt, action, count).into_iter();
@@ -316,6 +330,7 @@ fn finds_planted_errors(rt: &Rt) -> Result<(), String> {
         (Action::Add, ADDS),
     ];
     let views = counts.map(|(action, count)| views(rt, action, count));
+    let partitions = [Action::Load, Action::Store].map(|action| partitions(rt, action));
     let counts = [
         (Action::Load, FLAT_LOADS),
         (Action::Store, FLAT_STORES),
@@ -342,8 +357,13 @@ fn finds_planted_errors(rt: &Rt) -> Result<(), String> {
             Ok(()) => Ok(()),
         };
         for (number, view) in views.iter().flat_map(|views| views.iter().enumerate()) {
-            if shows(&view.1, view.1.shape[view.0]) {
+            if shows(&view.setup, view.setup.shape[view.dim]) {
                 note(try_view(rt, number, view, model))?;
+            }
+        }
+        for (number, partition) in partitions.iter().flat_map(|all| all.iter().enumerate()) {
+            if shows(&partition.setup, partition.setup.size()) {
+                note(try_partition(rt, number, partition, model))?;
             }
         }
         for (number, flat) in flats.iter().flat_map(|flats| flats.iter().enumerate()) {

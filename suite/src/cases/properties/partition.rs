@@ -25,13 +25,13 @@ pub struct Partition {
 pub struct Data {
     memory: Memory,
     /// The tile, along each of its dimensions.
-    numbers: Vec<u32>,
+    numbers: Vec<i32>,
 }
 
 /// Data for a partition.
 pub fn data(partition: &Partition) -> BoxedStrategy<Data> {
     let Partition { setup, order, step } = partition.clone();
-    let promised = setup.rule == Rule::Promise;
+    let promised = !setup.rule.checks();
     let strides = match (setup.action, setup.width) {
         (Action::Load, 1) => Strides::Any,
         (_, 1) => Strides::Distinct,
@@ -54,7 +54,7 @@ pub fn data(partition: &Partition) -> BoxedStrategy<Data> {
             let numbers = order.iter().enumerate().map(|(dim, &axis)| {
                 let (extent, run, step) = (extents[axis], setup.shape[dim], step[dim]);
                 match promised {
-                    true => (0..=((extent - run) / step) as u32).boxed(),
+                    true => (0..=((extent - run) / step) as i32).boxed(),
                     false => number(extent, step),
                 }
             });
@@ -64,31 +64,34 @@ pub fn data(partition: &Partition) -> BoxedStrategy<Data> {
         .boxed()
 }
 
-/// A tile's number: one of those that have elements, one past them, or one whose first element is not a number of 32 bits.
-fn number(extent: usize, step: usize) -> BoxedStrategy<u32> {
-    let count = (extent / step) as u32 + 1;
-    let turn = u32::MAX / step as u32;
-    let ends = vec![
-        u32::MAX,
-        u32::MAX - 1,
-        1 << 31,
-        turn,
-        turn.saturating_add(1),
+/// A tile's number: one of those that have elements, one beside them, or one whose first element is no number of 32 bits.
+fn number(extent: usize, step: usize) -> BoxedStrategy<i32> {
+    let count = (extent / step) as i32 + 1;
+    let (most, least) = (i32::MAX / step as i32, i32::MIN / step as i32);
+    let ends = [i32::MAX, i32::MIN, most, least];
+    let ends = [
+        ends,
+        ends.map(|end| {
+            if end < 0 {
+                end.saturating_sub(1)
+            } else {
+                end.saturating_add(1)
+            }
+        }),
     ];
-    prop_oneof![8 => 0..count, 2 => count..count + 2, 1 => select(ends)].boxed()
+    prop_oneof![8 => 0..count, 4 => -count - 1..count + 2, 1 => select(ends.concat())].boxed()
 }
 
 impl Data {
     /// The storage position of each element of the tile, `None` where it is out of range.
-    fn targets(&self, partition: &Partition) -> Vec<Option<usize>> {
+    fn targets(&self, partition: &Partition, model: Model) -> Vec<Option<usize>> {
         let Partition { setup, order, step } = partition;
         let of = |j: &Vec<usize>| {
             let mut places = vec![None; j.len()];
             for (dim, &axis) in order.iter().enumerate() {
-                let first = u128::from(self.numbers[dim]) * step[dim] as u128;
-                let index = (first + j[dim] as u128) as i128;
-                places[axis] =
-                    Model::default().place(index, self.memory.extents[axis], Bounds::Mask);
+                let first = i128::from(self.numbers[dim]) * step[dim] as i128;
+                let index = first + j[dim] as i128;
+                places[axis] = model.place(index, self.memory.extents[axis], setup.rule.bounds());
             }
             target(&self.memory, &places)
         };
@@ -97,7 +100,7 @@ impl Data {
 }
 
 /// Asks the device, and compares all of memory with the model.
-pub fn check(rt: &Rt, partition: &Partition, data: &Data) -> Result<(), String> {
+pub fn check(rt: &Rt, partition: &Partition, data: &Data, model: Model) -> Result<(), String> {
     let setup = &partition.setup;
     let element = setup.element;
     let before: Vec<u64> = (0..data.memory.len)
@@ -120,7 +123,7 @@ pub fn check(rt: &Rt, partition: &Partition, data: &Data) -> Result<(), String> 
         numbers.arg(),
     );
 
-    let targets = data.targets(partition);
+    let targets = data.targets(partition, model);
     match setup.action {
         Action::Load => {
             let want = loaded(&targets, &before, |_| setup.padding.bits(element));
@@ -144,7 +147,7 @@ macro_rules! partitions {
             #[cube(launch_unchecked)]
             fn $load<E: Numeric, N: Size, $($extent: Size),*>(
                 source: &Tensor<Vector<E, N>>,
-                $number: &[u32],
+                $number: &[i32],
                 out: &mut Tensor<E>,
                 #[comptime] order: Vec<usize>,
                 #[comptime] step: Vec<usize>,
@@ -154,6 +157,7 @@ macro_rules! partitions {
             ) {
                 let cube = this_cube();
                 let view = TileView::<E, ($($extent,)*)>::of(source).order(order).step(step);
+                let view = view.bounds(comptime!(rule.bounds()));
                 let tile = if comptime!(rule == Rule::Promise) {
                     view.load(&cube, $place)
                 } else {
@@ -165,7 +169,7 @@ macro_rules! partitions {
             #[cube(launch_unchecked)]
             fn $store<E: Numeric, N: Size, $($extent: Size),*>(
                 destination: &mut Tensor<Vector<E, N>>,
-                $number: &[u32],
+                $number: &[i32],
                 values: &Tensor<E>,
                 #[comptime] order: Vec<usize>,
                 #[comptime] step: Vec<usize>,
@@ -175,7 +179,7 @@ macro_rules! partitions {
                 let cube = this_cube();
                 let tile = TileView::<E, ($($extent,)*)>::of(values).load(&cube, $origin);
                 let view = TileViewMut::<E, ($($extent,)*)>::of(destination);
-                let mut view = view.order(order).step(step);
+                let mut view = view.order(order).step(step).bounds(comptime!(rule.bounds()));
                 if comptime!(rule == Rule::Promise) {
                     view.store(&cube, tile, $place);
                 } else {
@@ -198,6 +202,7 @@ macro_rules! partitions {
                         client, one, cube, width, $($extent,)* memory, numbers, tile, order, step, rule, padding, element,
                     );
                 },
+                // SAFETY: as for loads.
                 (_, &[$($extent),*]) => unsafe {
                     $store::launch_unchecked(
                         client, one, cube, width, $($extent,)* memory, numbers, tile, order, step, rule, element,

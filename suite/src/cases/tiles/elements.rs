@@ -5,7 +5,7 @@ use girih::prelude::*;
 use girih_testkit::{Rt, cases, check::close, needs};
 use half::f16;
 
-use super::model::{By, Element, FEW_SHAPES, ONE_CUBE, Party, SHAPES, compare, group_of, many};
+use super::model::{By, Element, ONE_CUBE, Party, compare, group_of, many};
 use crate::random::for_all;
 
 cases! {
@@ -130,27 +130,25 @@ float_arithmetic! {
     f16 as f16::from_f32, to 1e-3;
 }
 
-fn check<T: Arithmetic>(rt: &Rt, parties: &[Party], shapes: &[[usize; 3]]) -> Result<(), String> {
-    for party in parties {
-        for &[a, b, c] in shapes {
-            let count = party.groups() * a * b * c;
-            for_all((many::<T>(count), many::<T>(count)), |(x, y)| {
-                let out = ask(rt, party, [a, b, c], [&x, &y])?;
-                for (index, name) in ARITHMETIC.iter().enumerate() {
-                    let pairs = x.iter().zip(&y);
-                    let want: Vec<T> = pairs.map(|(x, y)| T::results(*x, *y)[index]).collect();
-                    let got = &out[index * count..][..count];
-                    let what = format!("{name} on {party:?} of {:?}", [a, b, c]);
-                    match *name {
-                        // A device may give any remainder of what has none.
-                        "a % b" if want.iter().any(|value| value.is_no_number()) => {}
-                        "a / b" | "a % b" => compare(&what, got, &want, T::is_near)?,
-                        _ => compare(&what, got, &want, T::agrees)?,
-                    }
+fn check<T: Arithmetic>(rt: &Rt, tries: Vec<(Party, [usize; 3])>) -> Result<(), String> {
+    for (party, [a, b, c]) in tries {
+        let count = party.groups() * a * b * c;
+        for_all((many::<T>(count), many::<T>(count)), |(x, y)| {
+            let out = ask(rt, &party, [a, b, c], [&x, &y])?;
+            for (index, name) in ARITHMETIC.iter().enumerate() {
+                let pairs = x.iter().zip(&y);
+                let want: Vec<T> = pairs.map(|(x, y)| T::results(*x, *y)[index]).collect();
+                let got = &out[index * count..][..count];
+                let what = format!("{name} on {party:?} of {:?}", [a, b, c]);
+                match *name {
+                    // A device may give any remainder of what has none.
+                    "a % b" if want.iter().any(|value| value.is_no_number()) => {}
+                    "a / b" | "a % b" => compare(&what, got, &want, T::is_near)?,
+                    _ => compare(&what, got, &want, T::agrees)?,
                 }
-                Ok(())
-            })?;
-        }
+            }
+            Ok(())
+        })?;
     }
     Ok(())
 }
@@ -187,25 +185,25 @@ fn ask<T: Arithmetic>(
 }
 
 fn floats(rt: &Rt) -> Result<(), String> {
-    check::<f32>(rt, &Party::all(rt), &SHAPES)
+    check::<f32>(rt, Party::every_shape(rt))
 }
 fn halves(rt: &Rt) -> Result<(), String> {
-    check::<f16>(rt, &Party::some(rt), &FEW_SHAPES)
+    check::<f16>(rt, Party::two_groups(rt))
 }
 fn integers(rt: &Rt) -> Result<(), String> {
-    check::<i32>(rt, &Party::all(rt), &FEW_SHAPES)
+    check::<i32>(rt, Party::every_group(rt))
 }
 fn unsigned_integers(rt: &Rt) -> Result<(), String> {
-    check::<u32>(rt, &Party::some(rt), &FEW_SHAPES)
+    check::<u32>(rt, Party::two_groups(rt))
 }
 fn bytes(rt: &Rt) -> Result<(), String> {
-    check::<u8>(rt, &Party::some(rt), &FEW_SHAPES)
+    check::<u8>(rt, Party::two_groups(rt))
 }
 fn integers_of_64_bits(rt: &Rt) -> Result<(), String> {
-    check::<i64>(rt, &Party::some(rt), &FEW_SHAPES)
+    check::<i64>(rt, Party::two_groups(rt))
 }
 fn unsigned_integers_of_64_bits(rt: &Rt) -> Result<(), String> {
-    check::<u64>(rt, &Party::some(rt), &FEW_SHAPES)
+    check::<u64>(rt, Party::two_groups(rt))
 }
 
 /// Results of [`bitwise`], one after the other.

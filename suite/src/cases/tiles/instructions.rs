@@ -23,7 +23,8 @@ cases! {
 /// Who holds tiles of a cube of 256 units here.
 const PARTIES: [(By, u32); 3] = [(By::Cube, 256), (By::Plane, 32), (By::Lanes(4), 4)];
 
-const SHAPES: [[usize; 3]; 4] = [[1, 1, 1], [3, 5, 7], [4, 8, 32], [1, 100, 5]];
+const ODD: [usize; 3] = [3, 5, 7];
+const EVEN: [usize; 3] = [4, 8, 32];
 
 fn element_wise_kernels_stay_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
     macro_rules! compile {
@@ -46,15 +47,14 @@ fn element_wise_kernels_stay_in_registers(toolkit: &Toolkit) -> Result<(), Error
             toolkit.compile(kernel)?.assert_no_local_memory();
         }};
     }
-    for shape in SHAPES {
-        for (by, size) in PARTIES {
-            compile!(f32, by, size, shape);
-        }
-        compile!(f32, By::Unit, 1, [1, 4, 4]);
-        compile!(f16, By::Cube, 256, shape);
-        compile!(u8, By::Cube, 256, shape);
-        compile!(i64, By::Cube, 256, shape);
+    for (by, size) in PARTIES {
+        compile!(f32, by, size, ODD);
     }
+    compile!(f32, By::Unit, 1, [1, 4, 4]);
+    compile!(f32, By::Cube, 256, EVEN);
+    compile!(f16, By::Cube, 256, EVEN);
+    compile!(u8, By::Cube, 256, EVEN);
+    compile!(i64, By::Cube, 256, EVEN);
     Ok(())
 }
 
@@ -106,14 +106,12 @@ fn reductions_stay_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
             compile!(toolkit, positions::positions_2::Positions2 of $element, tensor tensor, $by, $size, $shape);
         };
     }
-    for shape in SHAPES {
-        for (by, size) in PARTIES {
-            all!(f32, by, size, shape);
-        }
+    for (by, size) in PARTIES {
+        all!(f32, by, size, ODD);
     }
-    all!(f16, By::Cube, 256, [3, 5, 7]);
-    all!(u8, By::Cube, 256, [3, 5, 7]);
-    all!(i64, By::Cube, 256, [3, 5, 7]);
+    all!(f32, By::Cube, 256, EVEN);
+    all!(f16, By::Cube, 256, ODD);
+    all!(i64, By::Cube, 256, ODD);
     Ok(())
 }
 

@@ -60,10 +60,23 @@ impl Party {
             .collect()
     }
 
-    /// The cube and a few lanes.
-    pub(super) fn some(rt: &Rt) -> Vec<Self> {
-        let all = Self::all(rt);
-        vec![all[0], all[2]]
+    /// Every kind of group with a tile of odd extents, and the cube with every shape.
+    pub(super) fn every_shape(rt: &Rt) -> Vec<(Self, [usize; 3])> {
+        let cube = Self::all(rt)[0];
+        let shapes = SHAPES.into_iter().map(|shape| (cube, shape));
+        Self::every_group(rt).into_iter().chain(shapes).collect()
+    }
+
+    /// Every kind of group with a tile of odd extents.
+    pub(super) fn every_group(rt: &Rt) -> Vec<(Self, [usize; 3])> {
+        let parties = Self::all(rt).into_iter();
+        parties.map(|party| (party, [3, 5, 7])).collect()
+    }
+
+    /// The cube and planes.
+    pub(super) fn two_groups(rt: &Rt) -> Vec<(Self, [usize; 3])> {
+        let parties = Self::all(rt).into_iter().take(2);
+        parties.zip([[3, 5, 7], [2, 12, 4]]).collect()
     }
 
     pub(super) fn groups(&self) -> usize {
@@ -115,18 +128,8 @@ impl<T: Copy> Host<T> {
     }
 }
 
-/// Extents of the usual tiles: one element, odd ones, powers of two, one long dimension.
-pub(super) const SHAPES: [[usize; 3]; 6] = [
-    [1, 1, 1],
-    [3, 5, 7],
-    [4, 8, 16],
-    [1, 1, 100],
-    [12, 1, 3],
-    [1, 100, 5],
-];
-
-/// Two of them.
-pub(super) const FEW_SHAPES: [[usize; 3]; 2] = [[3, 5, 7], [2, 12, 4]];
+/// Extents of the usual tiles: one element, powers of two, long dimensions.
+const SHAPES: [[usize; 3]; 5] = [[1, 1, 1], [4, 8, 16], [1, 1, 100], [12, 1, 3], [1, 100, 5]];
 
 /// An element that tiles are tried with.
 pub(super) trait Element: Numeric + CubeElement + Exact + PartialOrd {

@@ -5,9 +5,7 @@ use girih::prelude::*;
 use girih_testkit::{Rt, cases, needs};
 use half::f16;
 
-use super::model::{
-    By, Element, FEW_SHAPES, Host, ONE_CUBE, Party, SHAPES, compare, group_of, many,
-};
+use super::model::{By, Element, Host, ONE_CUBE, Party, compare, group_of, many};
 use crate::random::for_all;
 
 cases! {
@@ -64,33 +62,31 @@ fn first<T: Element>(line: &[T], is_further: fn(T, T) -> bool) -> u32 {
     best as u32
 }
 
-fn check<T: Element>(rt: &Rt, parties: &[Party], shapes: &[[usize; 3]]) -> Result<(), String> {
-    for party in parties {
-        for &dims in shapes {
-            let each: usize = dims.iter().product();
-            let count = party.groups() * each;
-            for axis in 0..3 {
-                for_all(many::<T>(count), |x| {
-                    let got = ask(rt, party, dims, axis, &x)?;
-                    for group in 0..party.groups() {
-                        let x = Host::new(dims, &x[group * each..][..each]);
-                        let least = |line: &[T]| first(line, |a, b| a < b);
-                        let most = |line: &[T]| first(line, |a, b| a > b);
-                        let want = [
-                            x.reduced(axis, least),
-                            x.reduced(axis, most),
-                            vec![least(&x.values); each],
-                            vec![most(&x.values); each],
-                        ];
-                        for (index, (name, want)) in RESULTS.iter().zip(&want).enumerate() {
-                            let what = format!("{name} along {axis} of {dims:?} on {party:?}");
-                            let got = &got[index * count + group * each..][..each];
-                            compare(&what, got, want, |a, b| a == b)?;
-                        }
+fn check<T: Element>(rt: &Rt, tries: Vec<(Party, [usize; 3])>) -> Result<(), String> {
+    for (party, dims) in tries {
+        let each: usize = dims.iter().product();
+        let count = party.groups() * each;
+        for axis in 0..3 {
+            for_all(many::<T>(count), |x| {
+                let got = ask(rt, &party, dims, axis, &x)?;
+                for group in 0..party.groups() {
+                    let x = Host::new(dims, &x[group * each..][..each]);
+                    let least = |line: &[T]| first(line, |a, b| a < b);
+                    let most = |line: &[T]| first(line, |a, b| a > b);
+                    let want = [
+                        x.reduced(axis, least),
+                        x.reduced(axis, most),
+                        vec![least(&x.values); each],
+                        vec![most(&x.values); each],
+                    ];
+                    for (index, (name, want)) in RESULTS.iter().zip(&want).enumerate() {
+                        let what = format!("{name} along {axis} of {dims:?} on {party:?}");
+                        let got = &got[index * count + group * each..][..each];
+                        compare(&what, got, want, |a, b| a == b)?;
                     }
-                    Ok(())
-                })?;
-            }
+                }
+                Ok(())
+            })?;
         }
     }
     Ok(())
@@ -135,19 +131,19 @@ fn ask<T: Element>(
 }
 
 fn of_floats(rt: &Rt) -> Result<(), String> {
-    check::<f32>(rt, &Party::all(rt), &SHAPES)
+    check::<f32>(rt, Party::every_shape(rt))
 }
 fn of_halves(rt: &Rt) -> Result<(), String> {
-    check::<f16>(rt, &Party::some(rt), &FEW_SHAPES)
+    check::<f16>(rt, Party::two_groups(rt))
 }
 fn of_integers(rt: &Rt) -> Result<(), String> {
-    check::<i32>(rt, &Party::all(rt), &FEW_SHAPES)?;
-    check::<u32>(rt, &Party::some(rt), &FEW_SHAPES)
+    check::<i32>(rt, Party::every_group(rt))?;
+    check::<u32>(rt, Party::two_groups(rt))
 }
 fn of_bytes(rt: &Rt) -> Result<(), String> {
-    check::<u8>(rt, &Party::some(rt), &FEW_SHAPES)
+    check::<u8>(rt, Party::two_groups(rt))
 }
 fn of_64_bits(rt: &Rt) -> Result<(), String> {
-    check::<i64>(rt, &Party::some(rt), &FEW_SHAPES)?;
-    check::<u64>(rt, &Party::some(rt), &FEW_SHAPES)
+    check::<i64>(rt, Party::two_groups(rt))?;
+    check::<u64>(rt, Party::two_groups(rt))
 }

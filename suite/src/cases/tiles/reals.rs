@@ -134,7 +134,7 @@ fn of_floats(rt: &Rt) -> Result<(), String> {
 }
 
 fn of_halves(rt: &Rt) -> Result<(), String> {
-    check::<f16>(rt, f16::from_f32, 4e-3)
+    check::<f16>(rt, f16::from_f32, 1e-2)
 }
 
 #[cube(launch_unchecked)]

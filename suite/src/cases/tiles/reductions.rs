@@ -6,9 +6,7 @@ use girih::prelude::*;
 use girih_testkit::{Rt, cases, needs};
 use half::f16;
 
-use super::model::{
-    By, Element, FEW_SHAPES, Host, ONE_CUBE, Party, SHAPES, compare, group_of, many,
-};
+use super::model::{By, Element, Host, ONE_CUBE, Party, compare, group_of, many};
 use crate::random::for_all;
 
 cases! {
@@ -102,27 +100,25 @@ fn expected<T: Element>(x: &Host<T>, factors: &Host<T>, axis: usize) -> [Vec<T>;
     ]
 }
 
-fn check<T: Element>(rt: &Rt, parties: &[Party], shapes: &[[usize; 3]]) -> Result<(), String> {
-    for party in parties {
-        for &dims in shapes {
-            let each: usize = dims.iter().product();
-            let count = party.groups() * each;
-            for axis in 0..3 {
-                let factors = proptest::collection::vec(T::factors(), count);
-                for_all((many::<T>(count), factors), |(x, factors)| {
-                    let got = ask(rt, party, dims, axis, [&x, &factors])?;
-                    for group in 0..party.groups() {
-                        let of = |values: &[T]| Host::new(dims, &values[group * each..][..each]);
-                        let want = expected(&of(&x), &of(&factors), axis);
-                        for (index, (name, want)) in RESULTS.iter().zip(&want).enumerate() {
-                            let what = format!("{name} along {axis} of {dims:?} on {party:?}");
-                            let got = &got[index * count + group * each..][..each];
-                            compare(&what, got, want, T::agrees)?;
-                        }
+fn check<T: Element>(rt: &Rt, tries: Vec<(Party, [usize; 3])>) -> Result<(), String> {
+    for (party, dims) in tries {
+        let each: usize = dims.iter().product();
+        let count = party.groups() * each;
+        for axis in 0..3 {
+            let factors = proptest::collection::vec(T::factors(), count);
+            for_all((many::<T>(count), factors), |(x, factors)| {
+                let got = ask(rt, &party, dims, axis, [&x, &factors])?;
+                for group in 0..party.groups() {
+                    let of = |values: &[T]| Host::new(dims, &values[group * each..][..each]);
+                    let want = expected(&of(&x), &of(&factors), axis);
+                    for (index, (name, want)) in RESULTS.iter().zip(&want).enumerate() {
+                        let what = format!("{name} along {axis} of {dims:?} on {party:?}");
+                        let got = &got[index * count + group * each..][..each];
+                        compare(&what, got, want, T::agrees)?;
                     }
-                    Ok(())
-                })?;
-            }
+                }
+                Ok(())
+            })?;
         }
     }
     Ok(())
@@ -169,25 +165,25 @@ fn ask<T: Element>(
 }
 
 fn floats(rt: &Rt) -> Result<(), String> {
-    check::<f32>(rt, &Party::all(rt), &SHAPES)
+    check::<f32>(rt, Party::every_shape(rt))
 }
 fn halves(rt: &Rt) -> Result<(), String> {
-    check::<f16>(rt, &Party::some(rt), &FEW_SHAPES)
+    check::<f16>(rt, Party::two_groups(rt))
 }
 fn integers(rt: &Rt) -> Result<(), String> {
-    check::<i32>(rt, &Party::all(rt), &FEW_SHAPES)
+    check::<i32>(rt, Party::every_group(rt))
 }
 fn unsigned_integers(rt: &Rt) -> Result<(), String> {
-    check::<u32>(rt, &Party::some(rt), &FEW_SHAPES)
+    check::<u32>(rt, Party::two_groups(rt))
 }
 fn bytes(rt: &Rt) -> Result<(), String> {
-    check::<u8>(rt, &Party::some(rt), &FEW_SHAPES)
+    check::<u8>(rt, Party::two_groups(rt))
 }
 fn integers_of_64_bits(rt: &Rt) -> Result<(), String> {
-    check::<i64>(rt, &Party::some(rt), &FEW_SHAPES)
+    check::<i64>(rt, Party::two_groups(rt))
 }
 fn unsigned_integers_of_64_bits(rt: &Rt) -> Result<(), String> {
-    check::<u64>(rt, &Party::some(rt), &FEW_SHAPES)
+    check::<u64>(rt, Party::two_groups(rt))
 }
 
 #[cube(launch_unchecked)]
@@ -353,7 +349,7 @@ fn parts_of_a_cube(rt: &Rt) -> Result<(), String> {
         units,
         size: units / 2,
     };
-    check::<i32>(rt, &[party], &FEW_SHAPES)
+    check::<i32>(rt, vec![(party, [3, 5, 7])])
 }
 
 #[cube(launch_unchecked)]

@@ -7,9 +7,7 @@ use girih::tile::{Maximum, Minimum};
 use girih_testkit::{Rt, cases, needs};
 use half::f16;
 
-use super::model::{
-    By, Element, FEW_SHAPES, Host, ONE_CUBE, Party, SHAPES, compare, group_of, many,
-};
+use super::model::{By, Element, Host, ONE_CUBE, Party, compare, group_of, many};
 use crate::random::for_all;
 
 cases! {
@@ -96,36 +94,34 @@ fn exclusive<T: Element>(combine: fn(T, T) -> T, first: T) -> impl Fn(&[T]) -> V
     }
 }
 
-fn check<T: Element>(rt: &Rt, parties: &[Party], shapes: &[[usize; 3]]) -> Result<(), String> {
+fn check<T: Element>(rt: &Rt, tries: Vec<(Party, [usize; 3])>) -> Result<(), String> {
     let first = T::from_int(5);
-    for party in parties {
-        for &dims in shapes {
-            let each: usize = dims.iter().product();
-            let count = party.groups() * each;
-            for axis in 0..3 {
-                let factors = proptest::collection::vec(T::factors(), count);
-                for_all((many::<T>(count), factors), |(x, factors)| {
-                    let got = ask(rt, party, dims, axis, [&x, &factors])?;
-                    for group in 0..party.groups() {
-                        let of = |values: &[T]| Host::new(dims, &values[group * each..][..each]);
-                        let (x, factors) = (of(&x), of(&factors));
-                        let want = [
-                            x.lines(axis, inclusive(T::plus)),
-                            x.lines(axis, exclusive(T::plus, first)),
-                            factors.lines(axis, inclusive(T::times)),
-                            x.lines(axis, inclusive(smaller)),
-                            x.lines(axis, inclusive(larger)),
-                            x.lines(axis, exclusive(larger, first)),
-                        ];
-                        for (index, (name, want)) in RESULTS.iter().zip(&want).enumerate() {
-                            let what = format!("{name} along {axis} of {dims:?} on {party:?}");
-                            let got = &got[index * count + group * each..][..each];
-                            compare(&what, got, want, T::agrees)?;
-                        }
+    for (party, dims) in tries {
+        let each: usize = dims.iter().product();
+        let count = party.groups() * each;
+        for axis in 0..3 {
+            let factors = proptest::collection::vec(T::factors(), count);
+            for_all((many::<T>(count), factors), |(x, factors)| {
+                let got = ask(rt, &party, dims, axis, [&x, &factors])?;
+                for group in 0..party.groups() {
+                    let of = |values: &[T]| Host::new(dims, &values[group * each..][..each]);
+                    let (x, factors) = (of(&x), of(&factors));
+                    let want = [
+                        x.lines(axis, inclusive(T::plus)),
+                        x.lines(axis, exclusive(T::plus, first)),
+                        factors.lines(axis, inclusive(T::times)),
+                        x.lines(axis, inclusive(smaller)),
+                        x.lines(axis, inclusive(larger)),
+                        x.lines(axis, exclusive(larger, first)),
+                    ];
+                    for (index, (name, want)) in RESULTS.iter().zip(&want).enumerate() {
+                        let what = format!("{name} along {axis} of {dims:?} on {party:?}");
+                        let got = &got[index * count + group * each..][..each];
+                        compare(&what, got, want, T::agrees)?;
                     }
-                    Ok(())
-                })?;
-            }
+                }
+                Ok(())
+            })?;
         }
     }
     Ok(())
@@ -170,26 +166,20 @@ fn ask<T: Element>(
     rt.read_tensor(&out).map_err(|error| error.to_string())
 }
 
-/// Shared memory is for the scans of a few lanes' tiles on every group at once.
-fn small(shapes: &[[usize; 3]]) -> Vec<[usize; 3]> {
-    let is_small = |dims: &&[usize; 3]| dims.iter().product::<usize>() <= 128;
-    shapes.iter().filter(is_small).copied().collect()
-}
-
 fn floats(rt: &Rt) -> Result<(), String> {
-    check::<f32>(rt, &Party::all(rt), &small(&SHAPES))
+    check::<f32>(rt, Party::every_shape(rt))
 }
 fn halves(rt: &Rt) -> Result<(), String> {
-    check::<f16>(rt, &Party::some(rt), &FEW_SHAPES)
+    check::<f16>(rt, Party::two_groups(rt))
 }
 fn integers(rt: &Rt) -> Result<(), String> {
-    check::<i32>(rt, &Party::all(rt), &FEW_SHAPES)?;
-    check::<u32>(rt, &Party::some(rt), &FEW_SHAPES)
+    check::<i32>(rt, Party::every_group(rt))?;
+    check::<u32>(rt, Party::two_groups(rt))
 }
 fn bytes(rt: &Rt) -> Result<(), String> {
-    check::<u8>(rt, &Party::some(rt), &FEW_SHAPES)
+    check::<u8>(rt, Party::two_groups(rt))
 }
 fn of_64_bits(rt: &Rt) -> Result<(), String> {
-    check::<i64>(rt, &Party::all(rt)[..2], &FEW_SHAPES[..1])?;
-    check::<u64>(rt, &Party::all(rt)[..2], &FEW_SHAPES[1..])
+    check::<i64>(rt, Party::two_groups(rt))?;
+    check::<u64>(rt, Party::two_groups(rt))
 }

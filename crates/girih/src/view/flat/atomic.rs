@@ -44,6 +44,13 @@ pub struct AtomicFlatView<'a, E: Scalar, S: TileShape, M: KnownScope = Device> {
     _shape: PhantomData<(S, M)>,
 }
 
+impl<E: Scalar, S: TileShape, M: KnownScope> Clone for AtomicFlatView<'_, E, S, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<E: Scalar, S: TileShape, M: KnownScope> Copy for AtomicFlatView<'_, E, S, M> {}
+
 /// What an [`AtomicFlatView`] is while the kernel is expanded.
 pub struct AtomicFlatViewExpand<E: Numeric, S: TileShape, M: KnownScope = Device> {
     memory: AtomicSpanExpand<E>,

@@ -3,6 +3,7 @@
 use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use cubecl::prelude::*;
 use girih::memory::blocks::{Ordered, Unordered};
+use girih_kernels::raw::compact::{CompactPlan, Keep, NonZero, compact_look_back_kernel};
 use girih_kernels::raw::scan::{
     Cuts, Max, RunPlan, RunsCompilationArg, Sum, TilePlan, look_back_kernel, reduce_tiles_kernel,
     scan_runs_kernel, scan_tiles_kernel,
@@ -22,6 +23,7 @@ cases! {
     two_passes_move_16_bytes,
     segments_keep_to_registers,
     runs_keep_to_registers,
+    compactions_keep_to_registers,
 }
 
 const F32: ElemType = ElemType::Float(FloatKind::F32);
@@ -49,6 +51,7 @@ fn plan(width: usize, vectors: usize) -> TilePlan {
         lanes: 32,
         planes: 8,
         aligned: true,
+        single: true,
         exclusive: false,
         cuts: Cuts::Rows,
     }
@@ -70,8 +73,10 @@ macro_rules! look_back {
             (),
             (),
             (),
+            (),
             $plan.width,
             $plan,
+            true,
             [$element, $sum, U32],
         ))
     };
@@ -94,18 +99,21 @@ fn in_16_bytes(compiled: &Compiled, vectors: usize) {
 }
 
 fn one_pass_moves_16_bytes_and_keeps_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
-    let compiled = look_back!(toolkit, Ordered, F32, F32, plan(4, 4), none())?;
-    in_16_bytes(&compiled, 4);
-    // Five cubes of 256 units a processor.
-    compiled.assert_registers_at_most(51);
-    // A ticket, and a barrier each for it, for the planes' totals and for what is before the tile.
-    compiled.assert_ptx("atom.relaxed.gpu.global.add.u64");
-    assert_eq!(compiled.count_sass("BAR.SYNC"), 3, "{}", compiled.sass);
+    let compiled = look_back!(toolkit, Ordered, F32, F32, plan(4, 8), none())?;
+    in_16_bytes(&compiled, 8);
+    // Four cubes of 256 units a processor, each with 32 KiB on their way.
+    compiled.assert_registers_at_most(64);
+    // A barrier for the planes' totals and one for what is before the tile.
+    assert_eq!(compiled.count_sass("BAR.SYNC"), 2, "{}", compiled.sass);
+    // One row takes no division, and a cube no ticket.
+    for instruction in ["ATOM", "MUFU"] {
+        compiled.assert_no_sass(instruction);
+    }
     Ok(())
 }
 
 fn a_total_of_32_bits_is_published_in_one_word(toolkit: &Toolkit) -> Result<(), Error> {
-    let compiled = look_back!(toolkit, Ordered, F32, F32, plan(4, 4), none())?;
+    let compiled = look_back!(toolkit, Ordered, F32, F32, plan(4, 8), none())?;
     compiled.assert_ptx("st.relaxed.gpu.global.b64");
     compiled.assert_ptx("ld.relaxed.gpu.global.b64");
     // One word holds the total and its state: nothing is ordered around it.
@@ -118,17 +126,17 @@ fn a_total_of_32_bits_is_published_in_one_word(toolkit: &Toolkit) -> Result<(), 
 
 fn a_total_of_64_bits_is_handed_on_by_its_state(toolkit: &Toolkit) -> Result<(), Error> {
     for element in [ElemType::Float(FloatKind::F64), ElemType::Int(IntKind::I64)] {
-        let compiled = look_back!(toolkit, Ordered, element, element, plan(2, 4), none())?;
+        let compiled = look_back!(toolkit, Ordered, element, element, plan(2, 8), none())?;
         compiled.assert_ptx("st.release.gpu.global.b64");
         compiled.assert_ptx("ld.acquire.gpu.global.b64");
-        in_16_bytes(&compiled, 4);
+        in_16_bytes(&compiled, 8);
     }
     Ok(())
 }
 
 fn without_its_orders_it_is_not(toolkit: &Toolkit) -> Result<(), Error> {
     let element = ElemType::Int(IntKind::I64);
-    let compiled = look_back!(toolkit, Unordered, element, element, plan(2, 4), none())?;
+    let compiled = look_back!(toolkit, Unordered, element, element, plan(2, 8), none())?;
     compiled.assert_no_ptx("st.release.gpu");
     compiled.assert_no_ptx("ld.acquire.gpu");
     Ok(())
@@ -137,8 +145,8 @@ fn without_its_orders_it_is_not(toolkit: &Toolkit) -> Result<(), Error> {
 fn bytes_and_halves_move_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
     for half in [FloatKind::F16, FloatKind::BF16] {
         let half = ElemType::Float(half);
-        let compiled = look_back!(toolkit, Ordered, half, F32, plan(8, 2), none())?;
-        in_16_bytes(&compiled, 2);
+        let compiled = look_back!(toolkit, Ordered, half, F32, plan(8, 4), none())?;
+        in_16_bytes(&compiled, 4);
     }
     let byte = ElemType::Int(IntKind::I8);
     let compiled = look_back!(toolkit, Ordered, byte, byte, plan(16, 2), none())?;
@@ -147,7 +155,7 @@ fn bytes_and_halves_move_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
 }
 
 fn two_passes_move_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
-    let plan = plan(4, 4);
+    let plan = plan(4, 8);
     let reduce = toolkit.compile(reduce_tiles_kernel::ReduceTilesKernel::<Max>::new(
         settings(256),
         hopper(),
@@ -165,7 +173,7 @@ fn two_passes_move_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
         plan,
         [F32, F32, U32],
     ))?;
-    assert_eq!(reduce.count_sass("LDG.E.128"), 4, "{}", reduce.sass);
+    assert_eq!(reduce.count_sass("LDG.E.128"), 8, "{}", reduce.sass);
     reduce.assert_no_local_memory();
     let scan = toolkit.compile(scan_tiles_kernel::ScanTilesKernel::<Max>::new(
         settings(256),
@@ -188,7 +196,7 @@ fn two_passes_move_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
         },
         [F32, F32, U32],
     ))?;
-    in_16_bytes(&scan, 4);
+    in_16_bytes(&scan, 8);
     Ok(())
 }
 
@@ -197,14 +205,14 @@ fn segments_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
         let plan = TilePlan {
             cuts,
             exclusive: cuts == Cuts::Flags,
-            ..plan(4, 4)
+            ..plan(4, 8)
         };
         let list = match cuts {
             Cuts::Every => none(),
             _ => ComptimeOptionCompilationArg::Some(buffer()),
         };
         let compiled = look_back!(toolkit, Ordered, F32, F32, plan, list)?;
-        in_16_bytes(&compiled, 4);
+        in_16_bytes(&compiled, 8);
     }
     Ok(())
 }
@@ -233,4 +241,78 @@ fn runs_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
     ))?;
     compiled.assert_no_local_memory();
     Ok(())
+}
+
+fn compactions_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    let select = CompactPlan {
+        keep: Keep::Mask,
+        values: true,
+        rejected: false,
+        places: 0,
+        inverse: false,
+    };
+    let plans = [
+        select,
+        CompactPlan {
+            rejected: true,
+            ..select
+        },
+        CompactPlan {
+            keep: Keep::Predicate,
+            values: false,
+            places: 1,
+            ..select
+        },
+        CompactPlan {
+            keep: Keep::Change,
+            places: 1,
+            inverse: true,
+            ..select
+        },
+    ];
+    for compact in plans {
+        let i32s = ElemType::Int(IntKind::I32);
+        let kernel = compact_look_back_kernel::CompactLookBackKernel::<NonZero>::new(
+            settings(256),
+            hopper(),
+            target(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            SequenceCompilationArg {
+                values: [()].into_iter().collect(),
+            },
+            (),
+            (),
+            (),
+            4,
+            plan(4, 4),
+            compact,
+            true,
+            [F32, i32s, i32s, U32],
+        );
+        let compiled = toolkit.compile(kernel)?;
+        assert_eq!(
+            compiled.count_sass("LDG.E.128"),
+            loads(compact),
+            "{}",
+            compiled.sass
+        );
+        compiled.assert_no_local_memory();
+    }
+    Ok(())
+}
+
+/// Vectors that a unit loads: of the mask, and of the elements where they are looked at.
+fn loads(compact: CompactPlan) -> usize {
+    let of_mask = compact.keep == Keep::Mask;
+    let of_elements = !of_mask || compact.values;
+    4 * (usize::from(of_mask) + usize::from(of_elements))
 }

@@ -118,9 +118,9 @@ fn flags_of_a_list(rt: &Rt) -> Result<(), String> {
     for (count, step) in [
         (1, 1),
         (100, 3),
-        (9001, 2),
-        (9001, 700),
-        (13_000, 1 << 30),
+        (17_001, 2),
+        (17_001, 700),
+        (25_000, 1 << 30),
         (9000, 1),
     ] {
         flagged::<i32>(
@@ -147,30 +147,30 @@ fn flags_of_bytes(rt: &Rt) -> Result<(), String> {
 }
 
 fn flags_of_strided_rows(rt: &Rt) -> Result<(), String> {
-    let flags = heads(3 * 5000, 400);
+    let flags = heads(3 * 10_000, 400);
     flagged::<u32>(
         rt,
-        &[3, 5000],
+        &[3, 10_000],
         1,
         &flags,
-        &[5000, 1],
+        &[10_000, 1],
         ScanOptions::default(),
     )?;
-    flagged::<u32>(rt, &[3, 5000], 1, &flags, &[1, 3], ScanOptions::default())?;
-    flagged::<u32>(rt, &[5000, 3], 0, &flags, &[3, 1], ScanOptions::default())
+    flagged::<u32>(rt, &[3, 10_000], 1, &flags, &[1, 3], ScanOptions::default())?;
+    flagged::<u32>(rt, &[10_000, 3], 0, &flags, &[3, 1], ScanOptions::default())
 }
 
 fn flags_shared_by_all_rows(rt: &Rt) -> Result<(), String> {
-    let row = heads(5000, 300);
+    let row = heads(10_000, 300);
     let flags = row.repeat(3);
-    flagged::<u32>(rt, &[3, 5000], 1, &flags, &[0, 1], ScanOptions::default())
+    flagged::<u32>(rt, &[3, 10_000], 1, &flags, &[0, 1], ScanOptions::default())
 }
 
 /// Equal offsets, one at 0, and some past the end.
-const OFFSETS: [i64; 12] = [0, 5, 5, 5, 6, 7, 1000, 4095, 4096, 4096, 8200, 100_000];
+const OFFSETS: [i64; 12] = [0, 5, 5, 5, 6, 7, 1000, 8191, 8192, 8192, 16_400, 100_000];
 
 fn offsets_of_a_list(rt: &Rt) -> Result<(), String> {
-    for count in [1, 6, 4096, 9001] {
+    for count in [1, 6, 8192, 17_001] {
         offset::<f32, i32>(rt, &[count], 0, &OFFSETS, ScanOptions::default())?;
     }
     offset::<f32, i32>(rt, &[100], 0, &[], ScanOptions::default())?;
@@ -179,12 +179,12 @@ fn offsets_of_a_list(rt: &Rt) -> Result<(), String> {
 }
 
 fn offsets_of_rows(rt: &Rt) -> Result<(), String> {
-    offset::<f32, u32>(rt, &[3, 5000], 1, &OFFSETS, ScanOptions::default())?;
+    offset::<f32, u32>(rt, &[3, 10_000], 1, &OFFSETS, ScanOptions::default())?;
     offset::<f32, u32>(rt, &[5000, 3], 0, &OFFSETS, ScanOptions::default())
 }
 
 fn offsets_of_64_bits(rt: &Rt) -> Result<(), String> {
-    offset::<i64, i64>(rt, &[9001], 0, &OFFSETS, ScanOptions::default())
+    offset::<i64, i64>(rt, &[17_001], 0, &OFFSETS, ScanOptions::default())
 }
 
 fn by_every_path(rt: &Rt) -> Result<(), String> {
@@ -195,9 +195,9 @@ fn by_every_path(rt: &Rt) -> Result<(), String> {
     for path in paths {
         let options = ScanOptions::default().path(path);
         for step in [2, 3000, 1 << 30] {
-            flagged::<i32>(rt, &[9001], 0, &heads(9001, step), &[1], options)?;
+            flagged::<i32>(rt, &[17_001], 0, &heads(17_001, step), &[1], options)?;
         }
-        offset::<f32, i32>(rt, &[9001], 0, &OFFSETS, options)?;
+        offset::<f32, i32>(rt, &[17_001], 0, &OFFSETS, options)?;
     }
     Ok(())
 }

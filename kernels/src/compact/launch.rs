@@ -1,0 +1,469 @@
+//! Compactions as launches.
+
+use super::kernels::{
+    compact_look_back_kernel, compact_runs_kernel, compact_tiles_kernel, count_runs_kernel,
+    count_tiles_kernel, lengths_kernel,
+};
+use super::result::{Compacted, Partition, Unique};
+use super::tile::{CompactPlan, Keep};
+use super::{CompactOptions, Predicate};
+use crate::scan::{
+    Cuts, ScanPath, States, Sum, TilePlan, cubes, exact_cubes, lanes, require_look_back, scan_list,
+};
+use cubecl::client::Client;
+use cubecl::ir::{ElemType, UIntKind};
+use cubecl::prelude::*;
+use cubecl::std::tensor::TensorHandle;
+use girih::device::{Device, Target};
+use girih::{Error, Result};
+
+/// What is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Writes {
+    /// Kept elements.
+    pub values: bool,
+    /// The others.
+    pub rejected: bool,
+    /// Coordinates of kept elements.
+    pub places: bool,
+    /// For each element, how many were kept up to it.
+    pub inverse: bool,
+}
+
+/// A list to compact, checked.
+pub(super) struct Compaction<'a> {
+    call: &'static str,
+    device: Device,
+    input: &'a TensorHandle,
+    mask: Option<&'a TensorHandle>,
+    keep: Keep,
+    options: CompactOptions,
+    writes: Writes,
+    length: usize,
+    /// Extents of the tensor that places are coordinates of.
+    pub extents: Vec<usize>,
+}
+
+/// What was written.
+pub(super) struct Written {
+    device: Device,
+    values: TensorHandle,
+    rejected: TensorHandle,
+    places: TensorHandle,
+    inverse: TensorHandle,
+    count: TensorHandle,
+    length: usize,
+    has_inverse: bool,
+    path: ScanPath,
+}
+
+impl Written {
+    pub(super) fn kept(self) -> Compacted {
+        Compacted::new(self.values, self.count).by(self.path)
+    }
+
+    pub(super) fn places(self) -> Compacted {
+        Compacted::new(self.places, self.count).by(self.path)
+    }
+
+    pub(super) fn partition(self) -> Partition {
+        Partition {
+            kept: Compacted::new(self.values, self.count.clone()).by(self.path),
+            rejected: Compacted::others(self.rejected, self.count, self.length).by(self.path),
+        }
+    }
+
+    /// Runs from where they begin.
+    pub(super) fn unique(self) -> Unique {
+        let client = self.device.client();
+        let index = self.places.dtype;
+        let lengths = TensorHandle::new_contiguous(
+            vec![self.length],
+            client.empty((self.length * index.size()).max(8)),
+            index,
+        );
+        let begins =
+            TensorHandle::new_contiguous(vec![self.length], self.places.handle.clone(), index);
+        if self.length > 0 {
+            let units = units(&self.device);
+            // SAFETY: a unit below the count has an element of both lists, which have room for all.
+            unsafe {
+                lengths_kernel::launch_unchecked(
+                    client,
+                    cubes(&self.device, self.length.div_ceil(units as usize)),
+                    CubeDim::new_1d(units),
+                    AddressType::from_len(self.length + (1 << 20)),
+                    whole(&begins),
+                    whole(&lengths),
+                    whole(&self.count),
+                    self.length,
+                    [index, self.count.dtype],
+                );
+            }
+        }
+        let compacted = |values| Compacted::new(values, self.count.clone()).by(self.path);
+        Unique {
+            values: compacted(self.values.clone()),
+            begins: compacted(begins),
+            lengths: compacted(lengths),
+            inverse: self.has_inverse.then(|| self.inverse.clone()),
+        }
+    }
+}
+
+/// Units of a cube without planes.
+fn units(device: &Device) -> u32 {
+    let most = device.client().properties().hardware.max_units_per_cube;
+    1 << most.clamp(1, 256).ilog2()
+}
+
+/// All of a list as a kernel argument.
+fn whole(list: &TensorHandle) -> BufferArg {
+    let len = list.shape().iter().product();
+    // SAFETY: the list has so many elements.
+    unsafe { BufferArg::from_raw_parts(list.handle.clone(), len) }
+}
+
+impl<'a> Compaction<'a> {
+    pub(super) fn new(
+        call: &'static str,
+        client: &Client,
+        input: &'a TensorHandle,
+        mask: Option<&'a TensorHandle>,
+        keep: Keep,
+        options: CompactOptions,
+        writes: Writes,
+    ) -> Self {
+        let length = input.shape()[0];
+        Self {
+            call,
+            device: Device::of(client),
+            input,
+            mask,
+            keep,
+            options,
+            writes,
+            length,
+            extents: vec![length],
+        }
+    }
+
+    /// The type that counts elements.
+    fn count_type(&self) -> ElemType {
+        ElemType::UInt(match u32::try_from(self.length) {
+            Ok(_) => UIntKind::U32,
+            Err(_) => UIntKind::U64,
+        })
+    }
+
+    /// A tensor for an output, or one of a single element where it is not written.
+    fn output(&self, is_written: bool, shape: Vec<usize>, dtype: ElemType) -> TensorHandle {
+        let shape = if is_written { shape } else { vec![1] };
+        let bytes = shape.iter().product::<usize>() * dtype.size();
+        let handle = self.device.client().empty(bytes.max(8));
+        TensorHandle::new_contiguous(shape, handle, dtype)
+    }
+
+    pub(super) fn run<P: Predicate>(&self) -> Result<Written> {
+        let count_type = self.count_type();
+        let stores = self.device.stores(count_type);
+        let count = format!("buffers of {count_type}");
+        self.device.require(stores, self.call, count)?;
+        let path = self.path(count_type)?;
+        let (length, element, index) = (self.length, self.input.dtype, self.options.index);
+        let Writes {
+            values,
+            rejected,
+            places,
+            inverse,
+        } = self.writes;
+        let list = vec![length];
+        let written = Written {
+            device: self.device.clone(),
+            values: self.output(values, list.clone(), element),
+            rejected: self.output(rejected, list.clone(), element),
+            places: self.output(places, vec![length, self.extents.len()], index),
+            inverse: self.output(inverse, list, index),
+            count: match length {
+                0 => TensorHandle::new_contiguous(
+                    vec![1],
+                    self.device.client().create_from_slice(&[0; 8]),
+                    count_type,
+                ),
+                _ => self.output(true, vec![1], count_type),
+            },
+            length,
+            has_inverse: inverse,
+            path,
+        };
+        if length > 0 {
+            match (path, self.tile_plan(path)) {
+                (ScanPath::LookBack, Some(plan)) => self.look_back::<P>(plan, &written),
+                (_, Some(plan)) => self.by_tiles::<P>(plan, &written),
+                (_, None) => self.by_runs::<P>(&written),
+            }
+        }
+        Ok(written)
+    }
+
+    /// The path asked for, if it can be taken, or the device's.
+    fn path(&self, count: ElemType) -> Result<ScanPath> {
+        match self.options.path {
+            Some(ScanPath::Direct) => Err(Error::Argument {
+                call: self.call,
+                argument: "path",
+                given: "Direct".into(),
+                allowed: "LookBack or ReduceThenScan".into(),
+            }),
+            Some(ScanPath::LookBack) => {
+                require_look_back(&self.device, self.call, count)?;
+                Ok(ScanPath::LookBack)
+            }
+            Some(path) => Ok(path),
+            None => {
+                let has = require_look_back(&self.device, self.call, count).is_ok();
+                Ok(match has && self.device.target() == Target::Cuda {
+                    true => ScanPath::LookBack,
+                    false => ScanPath::ReduceThenScan,
+                })
+            }
+        }
+    }
+
+    fn compact_plan(&self) -> CompactPlan {
+        let Writes {
+            values,
+            rejected,
+            places,
+            inverse,
+        } = self.writes;
+        CompactPlan {
+            keep: self.keep,
+            values,
+            rejected,
+            places: if places { self.extents.len() } else { 0 },
+            inverse,
+        }
+    }
+
+    /// The tiles that suit the device; none on a CPU, but for look-back.
+    fn tile_plan(&self, path: ScanPath) -> Option<TilePlan> {
+        let device = &self.device;
+        let suits = device.target() != Target::Cpu || path == ScanPath::LookBack;
+        let lanes = lanes(device).filter(|_| suits)?;
+        let most = device.client().properties().hardware.max_units_per_cube as usize;
+        let planes = 1 << (most.min(256) / lanes).max(1).ilog2();
+        let size = self.input.dtype.size();
+        let widths = device.vector_widths(size);
+        // A vector of the mask has as many elements, and must be one that the device moves as well.
+        let mask_widths = match self.mask {
+            Some(mask) => device.vector_widths(mask.dtype.size()),
+            None => widths.clone(),
+        };
+        let fits = |&width: &usize| width * size <= 16 && mask_widths.contains(&width);
+        let width = widths.into_iter().find(fits).unwrap_or(1);
+        let is_aligned = |list: &TensorHandle| {
+            let vector = (width * list.dtype.size()) as u64;
+            list.handle.offset_start.unwrap_or(0).is_multiple_of(vector)
+        };
+        let aligned = width > 1 && is_aligned(self.input) && self.mask.is_none_or(is_aligned);
+        let width = if width > 1 {
+            width
+        } else {
+            (16 / size).clamp(1, 4)
+        };
+        Some(TilePlan {
+            width,
+            vectors: (16 / width).clamp(2, 4),
+            lanes,
+            planes,
+            aligned,
+            single: true,
+            exclusive: false,
+            cuts: Cuts::Rows,
+        })
+    }
+
+    fn address(&self) -> AddressType {
+        AddressType::from_len(self.length * self.extents.len() + (1 << 20))
+    }
+
+    fn mask_arg(&self) -> BufferArg {
+        whole(self.mask.unwrap_or(self.input))
+    }
+
+    /// Element, mask, index and count types.
+    fn types(&self, written: &Written) -> [ElemType; 4] {
+        let none = ElemType::UInt(UIntKind::U32);
+        let mask = self.mask.map_or(none, |mask| mask.dtype);
+        [
+            self.input.dtype,
+            mask,
+            self.options.index,
+            written.count.dtype,
+        ]
+    }
+
+    fn extents_arg(&self) -> SequenceArg<usize> {
+        let mut sequence = SequenceArg::new();
+        for &extent in &self.extents {
+            sequence.push(extent);
+        }
+        sequence
+    }
+
+    fn look_back<P: Predicate>(&self, plan: TilePlan, written: &Written) {
+        let device = &self.device;
+        let tiles = self.length.div_ceil(plan.tile());
+        let states = States::new(device, tiles, written.count.dtype.size());
+        let (cubes, is_exact) = exact_cubes(device, tiles);
+        let width = if plan.aligned { plan.width } else { 1 };
+        // SAFETY: a cube has one of the tiles; what lies past the end of the list is masked, and the
+        // outputs that are written have room for all of it; each tile has states of its own.
+        unsafe {
+            compact_look_back_kernel::launch_unchecked::<P>(
+                device.client(),
+                cubes,
+                CubeDim::new_1d(plan.units() as u32),
+                self.address(),
+                width,
+                whole(self.input),
+                whole(self.input),
+                self.mask_arg(),
+                self.mask_arg(),
+                whole(&written.values),
+                whole(&written.rejected),
+                whole(&written.places),
+                whole(&written.inverse),
+                whole(&written.count),
+                states.arg(),
+                self.extents_arg(),
+                self.length,
+                states.launch,
+                tiles,
+                plan,
+                self.compact_plan(),
+                is_exact,
+                self.types(written),
+            );
+        }
+    }
+
+    /// The counts of parts, and memory for their scan.
+    fn totals(&self, parts: usize, count: ElemType) -> [TensorHandle; 2] {
+        [(); 2].map(|()| self.output(true, vec![parts], count))
+    }
+
+    fn by_tiles<P: Predicate>(&self, plan: TilePlan, written: &Written) {
+        let device = &self.device;
+        let tiles = self.length.div_ceil(plan.tile());
+        let width = if plan.aligned { plan.width } else { 1 };
+        let [element, mask, _, count] = self.types(written);
+        let [totals, scanned] = self.totals(tiles, count);
+        let compact = self.compact_plan();
+        // SAFETY: a cube has one of the tiles, and a total; what lies past the end of the list is masked, and the outputs that
+        // are written have room for all of it.
+        unsafe {
+            count_tiles_kernel::launch_unchecked::<P>(
+                device.client(),
+                cubes(device, tiles),
+                CubeDim::new_1d(plan.units() as u32),
+                self.address(),
+                width,
+                whole(self.input),
+                whole(self.input),
+                self.mask_arg(),
+                self.mask_arg(),
+                whole(&totals),
+                self.length,
+                tiles,
+                plan,
+                // What is written later needs no elements here.
+                CompactPlan {
+                    values: false,
+                    rejected: false,
+                    places: 0,
+                    inverse: false,
+                    ..compact
+                },
+                [element, mask, count],
+            );
+            scan_list::<Sum>(device, &totals, &scanned);
+            compact_tiles_kernel::launch_unchecked::<P>(
+                device.client(),
+                cubes(device, tiles),
+                CubeDim::new_1d(plan.units() as u32),
+                self.address(),
+                width,
+                whole(self.input),
+                whole(self.input),
+                self.mask_arg(),
+                self.mask_arg(),
+                whole(&written.values),
+                whole(&written.rejected),
+                whole(&written.places),
+                whole(&written.inverse),
+                whole(&written.count),
+                whole(&scanned),
+                self.extents_arg(),
+                self.length,
+                tiles,
+                plan,
+                compact,
+                self.types(written),
+            );
+        }
+    }
+
+    fn by_runs<P: Predicate>(&self, written: &Written) {
+        let device = &self.device;
+        let units = units(device);
+        // Work for every unit of a CPU; elsewhere for many, but not so few elements that a unit's start costs more.
+        let run = match device.target() {
+            Target::Cpu => self.length.div_ceil(units as usize).max(1024),
+            _ => 512,
+        };
+        let parts = self.length.div_ceil(run);
+        let launched = || cubes(device, parts.div_ceil(units as usize));
+        let [element, mask, _, count] = self.types(written);
+        let [totals, scanned] = self.totals(parts, count);
+        let compact = self.compact_plan();
+        // SAFETY: a unit has one of the runs, if there is one for it, and a total; a run ends with the list, and the outputs that
+        // are written have room for all of it.
+        unsafe {
+            count_runs_kernel::launch_unchecked::<P>(
+                device.client(),
+                launched(),
+                CubeDim::new_1d(units),
+                self.address(),
+                whole(self.input),
+                self.mask_arg(),
+                whole(&totals),
+                self.length,
+                run,
+                compact,
+                [element, mask, count],
+            );
+            scan_list::<Sum>(device, &totals, &scanned);
+            compact_runs_kernel::launch_unchecked::<P>(
+                device.client(),
+                launched(),
+                CubeDim::new_1d(units),
+                self.address(),
+                whole(self.input),
+                self.mask_arg(),
+                whole(&written.values),
+                whole(&written.rejected),
+                whole(&written.places),
+                whole(&written.inverse),
+                whole(&written.count),
+                whole(&scanned),
+                self.extents_arg(),
+                self.length,
+                run,
+                compact,
+                self.types(written),
+            );
+        }
+    }
+}
