@@ -24,6 +24,9 @@ pub enum Winner {
     Last,
 }
 
+/// Combines two packets lane by lane, the first of an earlier place.
+type Combine<E> = dyn Fn(&Scope, Packet<E>, Packet<E>) -> Packet<E>;
+
 /// How elements that go to one place are told apart.
 pub(super) enum Rivals<'a, E: Scalar> {
     /// One is written.
@@ -31,7 +34,7 @@ pub(super) enum Rivals<'a, E: Scalar> {
     /// The first is written, with those after it, and before it what memory holds.
     Combined {
         packets: &'a Packets<'a, E>,
-        combine: &'a dyn Fn(&Scope, Packet<E>, Packet<E>) -> Packet<E>,
+        combine: &'a Combine<E>,
     },
 }
 

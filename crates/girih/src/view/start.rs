@@ -162,6 +162,9 @@ starts! {
     I64: i64 => SignedLong(i64);
 }
 
+/// Emits a number in 64 bits.
+type Exact = dyn Fn(&Scope) -> NativeExpand<i64>;
+
 /// The index at which a run starts, as its distance from 0. A distance past all addresses is cut to the largest one.
 pub(super) struct First {
     distance: NativeExpand<usize>,
@@ -169,7 +172,7 @@ pub(super) struct First {
     negative: Option<NativeExpand<bool>>,
     reach: Reach,
     /// The index in 64 bits, for a report.
-    exact: Rc<dyn Fn(&Scope) -> NativeExpand<i64>>,
+    exact: Rc<Exact>,
 }
 
 /// What is known of a sum of the distance and a coordinate.
