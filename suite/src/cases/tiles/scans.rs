@@ -173,7 +173,7 @@ fn halves(rt: &Rt) -> Result<(), String> {
     check::<f16>(rt, Party::two_groups(rt))
 }
 fn integers(rt: &Rt) -> Result<(), String> {
-    check::<i32>(rt, Party::every_group(rt))?;
+    check::<i32>(rt, Party::two_groups(rt))?;
     check::<u32>(rt, Party::two_groups(rt))
 }
 fn bytes(rt: &Rt) -> Result<(), String> {
