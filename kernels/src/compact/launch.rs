@@ -279,6 +279,7 @@ impl<'a> Compaction<'a> {
             planes,
             aligned,
             single: true,
+            prefetch: false,
             exclusive: false,
             cuts: Cuts::Rows,
         })

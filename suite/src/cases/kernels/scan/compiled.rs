@@ -52,6 +52,7 @@ fn plan(width: usize, vectors: usize) -> TilePlan {
         planes: 8,
         aligned: true,
         single: true,
+        prefetch: true,
         exclusive: false,
         cuts: Cuts::Rows,
     }
@@ -70,6 +71,7 @@ macro_rules! look_back {
             buffer(),
             $list,
             one_row(),
+            (),
             (),
             (),
             (),
@@ -105,6 +107,9 @@ fn one_pass_moves_16_bytes_and_keeps_to_registers(toolkit: &Toolkit) -> Result<(
     compiled.assert_registers_at_most(64);
     // A barrier for the planes' totals and one for what is before the tile.
     assert_eq!(compiled.count_sass("BAR.SYNC"), 2, "{}", compiled.sass);
+    // Memory is busy while the cube waits.
+    compiled.assert_ptx("prefetch.global.L2");
+    compiled.assert_sass("CCTL.E.PF2");
     // One row takes no division, and a cube no ticket.
     for instruction in ["ATOM", "MUFU"] {
         compiled.assert_no_sass(instruction);
