@@ -20,15 +20,14 @@ fn gathered<A: Size>(x: &Tensor<u32>, list: &[u32], out: &mut Tensor<u32>, #[com
     TileViewMut::<u32, (A, A)>::of(out).store_masked(&cube, tile, (0, 0));
 }
 
-/// The time of the first launch of a tile of `extent` squared, the fastest of several, of which others on the machine
-/// slow down some.
-fn first_launch(rt: &Rt, extent: usize) -> Result<Duration, Error> {
+/// The time that a kernel for a tile of `extent` squared takes to compile: how much longer its first launch takes than
+/// the second. The least of several, since others on the machine slow down some.
+fn compile_time(rt: &Rt, extent: usize) -> Result<Duration, Error> {
     let values: Vec<u32> = (0..(extent * extent) as u32).collect();
     let x = rt.put_tensor(&values, &[extent, extent]);
     let rows: Vec<u32> = (0..extent as u32).collect();
     let list = rt.put(&rows);
-    let mut fastest = Duration::MAX;
-    for salt in 0..5u32 {
+    let launch = |salt: u32| {
         let out = rt.poisoned_tensor::<u32>(&[extent, extent], &[extent, 1]);
         let start = Instant::now();
         // SAFETY: the list is as long as the tile, every other access is masked.
@@ -45,17 +44,28 @@ fn first_launch(rt: &Rt, extent: usize) -> Result<Duration, Error> {
             );
         }
         let got = rt.read_tensor(&out)?;
-        fastest = fastest.min(start.elapsed());
         assert_eq!(got, values);
+        Ok::<_, Error>(start.elapsed())
+    };
+    let mut least = Duration::MAX;
+    for salt in 0..5 {
+        let (first, second) = (launch(salt)?, launch(salt)?);
+        least = least.min(first.saturating_sub(second));
     }
-    Ok(fastest)
+    Ok(least)
 }
+
+/// Compilations as short as this differ by chance.
+const SHORT: Duration = Duration::from_millis(50);
 
 fn a_large_tile_compiles_as_fast_as_a_small_one(rt: &Rt) -> Result<(), Error> {
     // What a device does once is done before.
-    first_launch(rt, 4)?;
-    let (small, large) = (first_launch(rt, 8)?, first_launch(rt, 128)?);
-    assert!(large <= 2 * small, "128 x 128: {large:?}, 8 x 8: {small:?}");
+    compile_time(rt, 4)?;
+    let (small, large) = (compile_time(rt, 8)?, compile_time(rt, 128)?);
+    assert!(
+        large <= 2 * small.max(SHORT),
+        "128 x 128: {large:?}, 8 x 8: {small:?}"
+    );
     if rt.kind == DeviceKind::Cpu {
         assert!(large < Duration::from_secs(1), "{large:?}");
     }
