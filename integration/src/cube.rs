@@ -191,7 +191,7 @@ pub(crate) fn sums(client: &Client, element: ElemType, index: ElemType) -> girih
 }
 
 /// An op's public function has checked its call, so that nothing is left for the launcher to refuse.
-fn unchecked_call<T>(refused: girih::Error) -> T {
+pub(crate) fn unchecked_call<T>(refused: girih::Error) -> T {
     panic!("girih-burn: an op of IndexBackend was called with what its function refuses: {refused}")
 }
 
@@ -216,7 +216,7 @@ fn rows(tensor: CubeTensor) -> CubeTensor {
     }
 }
 
-fn handle(tensor: CubeTensor) -> TensorHandle {
+pub(crate) fn handle(tensor: CubeTensor) -> TensorHandle {
     rows(tensor).into()
 }
 

@@ -7,6 +7,7 @@ mod host;
 mod readme;
 mod refusals;
 mod report;
+mod sort;
 
 use burn::tensor::{Device, Int, Tensor, TensorData, kind::Basic};
 use girih_testkit::{Rt, case::Case};
@@ -22,6 +23,7 @@ pub fn cases() -> Vec<Case> {
         readme::cases(),
         refusals::cases(),
         report::cases(),
+        sort::cases(),
     ]
     .concat()
 }
