@@ -22,6 +22,9 @@
 //! | [`gather`] | `out[.., n, ..] = table[.., index[n], ..]` | table: [`scatter_sum`] of the result's gradient |
 //! | [`scatter`] with [`Scatter::Add`] | `target[.., index[n], ..] += updates[.., n, ..]` | target: itself; updates: [`gather`] |
 //! | [`scatter`] with [`Scatter::Set`] | `target[.., index[n], ..] = updates[.., n, ..]` | target: zero where written; updates: [`gather`] |
+//! | [`sort`](sort()), [`sort_with_indices`], [`argsort`] | elements along an axis in order, and where they were | that of the new place |
+//! | [`top_k`] | the largest or smallest along an axis, and their places | that of the new place; the others: zero |
+//! | [`bincount`], [`search_sorted`] | how often numbers are there; where values go in sorted rows | |
 //! | [`scatter_sum`] | [`scatter`] with [`Scatter::Add`] into zeros | updates: [`gather`] |
 //! | [`scan`](fn@scan): [`cumsum`], [`cumprod`], [`cummin`], [`cummax`] | `out[.., n, ..]` is all of `tensor[.., 0..=n, ..]` combined | yes |
 //! | [`mask_select`] | the elements where a mask is true | the result's, at their places |
@@ -47,6 +50,7 @@ mod kind;
 mod methods;
 mod ops;
 mod scan;
+mod sort;
 mod validate;
 
 pub use backend::IndexBackend;
@@ -54,8 +58,11 @@ pub use burn_cubecl::CubeBackend;
 pub use checked::Checked;
 pub use error::Error;
 pub use girih::{Bounds, view::Offence};
-pub use girih_kernels::{Determinism, ScanOperation, ScatterMode as Scatter};
+pub use girih_kernels::{Determinism, ScanOperation, ScatterMode as Scatter, Side};
 pub use kind::Kind;
 pub use methods::IndexOps;
 pub use ops::{gather, scatter, scatter_sum};
 pub use scan::{ScanBackend, cummax, cummin, cumprod, cumsum, mask_select, nonzero, scan};
+pub use sort::{
+    SortBackend, SortKind, argsort, bincount, search_sorted, sort, sort_with_indices, top_k,
+};

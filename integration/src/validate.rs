@@ -8,7 +8,7 @@ use burn::backend::cubecl::dtype_to_storage_type;
 use burn::tensor::{DType, Device, Int, Shape, Tensor, kind::Basic};
 use cubecl::{client::Client, ir::ElemType};
 use girih::Bounds;
-use girih_kernels::{ScatterMode, supports_scatter};
+use girih_kernels::{ScatterMode, SortOptions, sort_path, supports_scatter};
 
 use crate::Error;
 use crate::cube::{sums, with_extent};
@@ -168,6 +168,58 @@ impl Call {
             device.require(has, self.name, format!("buffers of {element}"))?;
         }
         Ok(())
+    }
+
+    /// The device sorts the first tensor, and stores places along its axis.
+    pub(crate) fn sorts(&self) -> Result<(), Error> {
+        let element = self.first.element(self.name)?;
+        let index = dtype_to_storage_type(crate::sort::index_of(self.extent()));
+        let others = self.first.shape.num_elements() / self.extent().max(1);
+        let options = SortOptions::default();
+        sort_path(
+            &self.client,
+            element,
+            Some(index),
+            [others, self.extent()],
+            &options,
+        )?;
+        Ok(())
+    }
+
+    /// The device counts the first tensor's elements in so many bins.
+    pub(crate) fn counts(&self, bins: usize) -> Result<(), Error> {
+        let element = self.first.element(self.name)?;
+        Ok(girih_kernels::supports_bincount(
+            &self.client,
+            element,
+            bins,
+        )?)
+    }
+
+    /// Both tensors have the same type, and rows alike but for their lengths, which can be compared.
+    pub(crate) fn searches(&self, values: Argument) -> Result<(), Error> {
+        self.sorts()?;
+        let values = self.beside(values)?;
+        let last = values.shape[self.axis];
+        let allowed = with_extent(&self.first.shape, self.axis, last);
+        if values.shape != allowed {
+            return Err(Error::Kernel(girih::Error::Shape {
+                call: self.name,
+                argument: values.name,
+                given: values.shape.to_vec(),
+                allowed: allowed.to_vec(),
+            }));
+        }
+        let (element, given) = (self.first.element(self.name)?, values.element(self.name)?);
+        match element == given {
+            true => Ok(()),
+            false => Err(Error::Kernel(girih::Error::Element {
+                call: self.name,
+                argument: values.name,
+                given,
+                allowed: format!("{element}, as {} has", self.first.name),
+            })),
+        }
     }
 
     /// The types of the first tensor's elements and of the indices.

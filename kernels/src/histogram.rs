@@ -245,6 +245,49 @@ pub fn histogram(
     run(CALL, client, values, weights, of)
 }
 
+/// Whether a device counts elements of a type in so many bins: what [`bincount`] refuses beside shapes.
+///
+/// # Errors
+///
+/// As [`bincount`].
+pub fn supports_bincount(client: &Client, values: ElemType, bins: usize) -> Result<()> {
+    const CALL: &str = "bincount";
+    if !matches!(values, ElemType::Int(_) | ElemType::UInt(_)) {
+        return Err(Error::Element {
+            call: CALL,
+            argument: "values",
+            given: values,
+            allowed: "an integer type".into(),
+        });
+    }
+    let device = device::Device::of(client);
+    check::element(CALL, &device, values)?;
+    adds(&device, CALL, ElemType::UInt(UIntKind::U32), bins).map(|_| ())
+}
+
+/// How many bins a cube counts in its shared memory, on a device that adds up the type.
+fn adds(device: &device::Device, call: &'static str, sum: ElemType, bins: usize) -> Result<usize> {
+    if bins > MOST {
+        return Err(Error::Size {
+            call,
+            argument: "bins",
+            given: bins as u64,
+            allowed: MOST as u64,
+        });
+    }
+    let private = if bins <= PRIVATE { bins } else { 0 };
+    for (scope, is_needed) in [
+        (MemoryScope::Device, true),
+        (MemoryScope::Cube, private > 0),
+    ] {
+        let add = AtomicAccess::new(Operation::Add, sum).ordered(MemoryOrder::Relaxed, scope);
+        if is_needed {
+            device.require_atomic(call, &add)?;
+        }
+    }
+    Ok(private)
+}
+
 fn element(call: &'static str, values: &TensorHandle, allowed: &str) -> Error {
     Error::Element {
         call,
@@ -278,25 +321,8 @@ fn run(
         check::same_type(call, "weights", weights.dtype, float)?;
         check::within(call, "weights", weights)?;
     }
-    if bins.count > MOST {
-        return Err(Error::Size {
-            call,
-            argument: "bins",
-            given: bins.count as u64,
-            allowed: MOST as u64,
-        });
-    }
     let sum = weights.map_or(ElemType::UInt(UIntKind::U32), |_| float);
-    let private = if bins.count <= PRIVATE { bins.count } else { 0 };
-    for (scope, is_needed) in [
-        (MemoryScope::Device, true),
-        (MemoryScope::Cube, private > 0),
-    ] {
-        let add = AtomicAccess::new(Operation::Add, sum).ordered(MemoryOrder::Relaxed, scope);
-        if is_needed {
-            device.require_atomic(call, &add)?;
-        }
-    }
+    let private = adds(&device, call, sum, bins.count)?;
     let zeros = vec![0u32; bins.count.max(1)];
     let out = client.create_from_slice(u32::as_bytes(&zeros));
     let count: usize = shape.iter().product();

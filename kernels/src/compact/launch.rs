@@ -272,7 +272,7 @@ impl<'a> Compaction<'a> {
         } else {
             (16 / size).clamp(1, 4)
         };
-        Some(TilePlan {
+        let plan = TilePlan {
             width,
             vectors: (16 / width).clamp(2, 4),
             lanes,
@@ -282,7 +282,8 @@ impl<'a> Compaction<'a> {
             prefetch: false,
             exclusive: false,
             cuts: Cuts::Rows,
-        })
+        };
+        Some(plan.of_rows(self.length))
     }
 
     fn address(&self) -> AddressType {

@@ -103,7 +103,7 @@ fn tile_plan(device: &Device, rows: &Rows, path: Option<ScanPath>) -> Option<Til
     } else {
         (16 / size).clamp(1, 4)
     };
-    Some(TilePlan {
+    let plan = TilePlan {
         width,
         // Segments take registers of their own.
         vectors: match rows.cuts.any() {
@@ -117,7 +117,8 @@ fn tile_plan(device: &Device, rows: &Rows, path: Option<ScanPath>) -> Option<Til
         prefetch: aligned && rows.rows == 1 && device.target() == Target::Cuda,
         exclusive: rows.exclusive,
         cuts: rows.cuts,
-    })
+    };
+    Some(plan.of_rows(rows.length))
 }
 
 /// As many cubes, in rows where the device does not launch so many in one.

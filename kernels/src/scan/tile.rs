@@ -42,6 +42,17 @@ impl TilePlan {
         self.width * self.vectors
     }
 
+    /// The same for rows of that length: where none has a whole tile, no vector is accessed, and memory may be shorter than
+    /// one, which WGSL does not bind as vectors.
+    pub(crate) const fn of_rows(self, length: usize) -> Self {
+        let has_whole_tiles = length >= self.tile();
+        Self {
+            aligned: self.aligned && has_whole_tiles,
+            prefetch: self.prefetch && has_whole_tiles,
+            ..self
+        }
+    }
+
     /// Elements of a tile.
     pub(crate) const fn tile(&self) -> usize {
         self.items() * self.lanes * self.planes

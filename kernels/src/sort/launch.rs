@@ -254,11 +254,8 @@ pub(crate) fn launch(
         },
         kind: carried.of_pass(number == 0),
         orders: Orders {
-            reading: plan.order.unless_identity().filter(|_| number == 0),
-            writing: plan
-                .order
-                .unless_identity()
-                .filter(|_| number + 1 == passes),
+            reading: plan.order.at_end(number == 0),
+            writing: plan.order.at_end(number + 1 == passes),
             keeps_keys: number + 1 < passes || carried.keeps_keys(),
         },
     });

@@ -190,7 +190,7 @@ pub(crate) fn most_in_one_cube(device: &Device, job: &Job) -> usize {
 }
 
 /// Units and keys of a unit, for tiles of short rows; the last is for rows as long as one cube sorts.
-const SHORT: [(u32, u32); 5] = [(32, 4), (64, 8), (128, 8), (256, 12), (384, 16)];
+const SHORT: [(u32, u32); 3] = [(64, 4), (256, 8), (384, 16)];
 
 /// The tile that suits the device.
 fn tile(device: &Device, path: SortPath, wide: ElemType, job: &Job) -> Tile {

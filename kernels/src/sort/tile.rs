@@ -123,23 +123,14 @@ pub(crate) fn load<K: Int, W: Int>(
     #[comptime] order: Option<Order>,
     #[comptime] tile: Tile,
 ) {
-    let items = comptime!(tile.items as usize);
-    if valid == comptime!(tile.len() as u32) {
-        #[unroll(comptime!(tile.unroll))]
-        for item in 0..items {
-            let place = seat.first + item as u32 * seat.step;
-            keys[item] = encode::<W>(W::cast_from(input[start + place as usize]), order);
+    #[unroll(comptime!(tile.unroll))]
+    for item in 0..comptime!(tile.items as usize) {
+        let place = seat.first + item as u32 * seat.step;
+        let mut key = !W::new(0i64);
+        if place < valid {
+            key = encode::<W>(W::cast_from(input[start + place as usize]), order);
         }
-    } else {
-        #[unroll(comptime!(tile.unroll))]
-        for item in 0..items {
-            let place = seat.first + item as u32 * seat.step;
-            let mut key = !W::new(0i64);
-            if place < valid {
-                key = encode::<W>(W::cast_from(input[start + place as usize]), order);
-            }
-            keys[item] = key;
-        }
+        keys[item] = key;
     }
 }
 

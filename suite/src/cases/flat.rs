@@ -5,6 +5,7 @@ use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::{
     device::Device,
+    memory::{AtomicAccess, Operation},
     prelude::*,
     view::{Offence, Report, Reporter},
 };
@@ -19,7 +20,7 @@ cases! {
     takes_a_list_to_its_end,
     reports_no_entry_past_the_end_of_a_list,
     reports_along_each_axis needs [AXES, needs::U64],
-    updates_atomics_and_gives_what_they_held,
+    updates_atomics_and_gives_what_they_held needs [MUL_I32],
     stores_and_loads_atomics,
     refuses_indices_that_do_not_broadcast,
     refuses_a_mask_that_does_not_broadcast,
@@ -33,6 +34,13 @@ type Error = girih_testkit::Error;
 const AXES: Need = Need {
     what: "atomic minimum of u64",
     met: |rt| Device::of(&rt.client).reports_axes(),
+};
+
+const MUL_I32: Need = Need {
+    what: "atomic multiplication of i32",
+    met: |rt| {
+        Device::of(&rt.client).has_atomic(&AtomicAccess::new(Operation::Mul, i32::cube_type()))
+    },
 };
 
 const ONE_CUBE: CubeCount = CubeCount::Static(1, 1, 1);

@@ -71,18 +71,7 @@ fn sweep(
         32,
         types,
     );
-    let compiled = toolkit.compile(kernel)?;
-    if let Ok(folder) = std::env::var("DUMP") {
-        let name = format!(
-            "{folder}/sweep-{}x{}-{payload:?}-{}",
-            tile.units, tile.items, types[2]
-        );
-        std::fs::write(format!("{name}.sass"), &compiled.sass).unwrap();
-        std::fs::write(format!("{name}.cu"), &compiled.source).unwrap();
-        std::fs::write(format!("{name}.ptx"), &compiled.ptx).unwrap();
-        eprintln!("{name}: {:?}", compiled.resources);
-    }
-    Ok(compiled)
+    toolkit.compile(kernel)
 }
 
 fn a_sweep_of_u32_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
@@ -147,11 +136,6 @@ fn a_count_of_digits_reads_16_bytes_and_reduces_in_shared_memory(
         [U32; 3],
     );
     let compiled = toolkit.compile(kernel)?;
-    if let Ok(folder) = std::env::var("DUMP") {
-        std::fs::write(format!("{folder}/histogram.sass"), &compiled.sass).unwrap();
-        std::fs::write(format!("{folder}/histogram.cu"), &compiled.source).unwrap();
-        eprintln!("histogram: {:?}", compiled.resources);
-    }
     compiled.assert_no_local_memory();
     compiled.assert_sass("LDG.E.128");
     Ok(())
@@ -187,11 +171,6 @@ fn a_row_in_one_cube_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result<()
         [U32; 3],
     );
     let compiled = toolkit.compile(kernel)?;
-    if let Ok(folder) = std::env::var("DUMP") {
-        std::fs::write(format!("{folder}/cube.sass"), &compiled.sass).unwrap();
-        std::fs::write(format!("{folder}/cube.cu"), &compiled.source).unwrap();
-        eprintln!("cube: {:?}", compiled.resources);
-    }
     compiled.assert_no_local_memory();
     Ok(())
 }

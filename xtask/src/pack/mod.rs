@@ -123,9 +123,9 @@ mod tests {
     }
 
     const GREEN: &str = "#!/bin/sh
-case $1 in
-test) echo 'test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out' ;;
-oracle) echo '2 passed, 0 failed, 3 skipped' ;;
+case \"$*\" in
+test*' --shard 1/'*) echo 'test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out' ;;
+oracle*) echo '2 passed, 0 failed, 3 skipped' ;;
 esac
 ";
 
@@ -150,10 +150,10 @@ esac
         let (green, summary) = run_packed(
             "pack-red",
             &red.replace("fi\n", "")
-                .replace(";;\noracle", "; exit 101 ;;\noracle"),
+                .replace(";;\noracle*", "; exit 101 ;;\noracle*"),
         );
         assert!(!green, "{summary}");
-        assert!(summary.contains("tests: FAILED"), "{summary}");
+        assert!(summary.contains("tests-1: FAILED"), "{summary}");
         assert!(summary.contains(" 1 failed"), "{summary}");
     }
 

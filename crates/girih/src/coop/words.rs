@@ -1,6 +1,7 @@
 //! Values as words of 32 bits, which planes pass from lane to lane.
 
-use cubecl::ir::{ElemType, IntKind, UIntKind};
+use crate::device::{Target, expanded_for};
+use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use cubecl::prelude::*;
 
 define_size!(Lane);
@@ -23,6 +24,10 @@ pub(super) fn split<E: CubePrimitive>(
         Form::Half => {
             let bits = u16::__expand_reinterpret::<E>(scope, value);
             vec![u32::__expand_cast_from(scope, bits)]
+        }
+        Form::Single => {
+            let single = f32::__expand_cast_from::<E>(scope, value);
+            vec![u32::__expand_reinterpret::<f32>(scope, single)]
         }
         Form::Long => {
             let bits = u64::__expand_reinterpret::<E>(scope, value);
@@ -69,6 +74,10 @@ pub(super) fn join<E: CubePrimitive>(
             let bits = u16::__expand_cast_from(scope, words[0]);
             E::__expand_reinterpret::<u16>(scope, bits).expand.into()
         }
+        Form::Single => {
+            let single = f32::__expand_reinterpret::<u32>(scope, words[0]);
+            E::__expand_cast_from::<f32>(scope, single).expand.into()
+        }
         Form::Long => {
             let [lower, upper] = [0, 1].map(|index| u64::__expand_cast_from(scope, words[index]));
             let upper = upper.__expand_shl_method(scope, 32u64.into());
@@ -99,6 +108,8 @@ enum Form {
     Byte,
     /// 16 bits.
     Half,
+    /// A float of 16 bits as one of 32, where no integer of 16 bits can take its place.
+    Single,
     /// An integer of 64 bits, which is shifted: WGSL reads no vector in its place.
     Long,
     /// As many words.
@@ -116,8 +127,16 @@ impl Form {
             );
             return Self::Flag;
         }
+        let is_wgsl = expanded_for(scope).is_some_and(|(target, _)| target == Target::Wgsl);
+        assert!(
+            !is_wgsl || element != ElemType::Float(FloatKind::F64),
+            "girih: {call}: f64 on WGSL, which has no integer to pass in its place; f32 is allowed"
+        );
         match element.size() * width {
             1 => Self::Byte,
+            2 if is_wgsl && width == 1 && element == ElemType::Float(FloatKind::F16) => {
+                Self::Single
+            }
             2 => Self::Half,
             8 if matches!(
                 element,

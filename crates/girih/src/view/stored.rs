@@ -4,6 +4,7 @@ use super::transfer::Given;
 use crate::handle::comptime_handle;
 use crate::tile::{Packet, Place, TileExpand, TileShape, Width, width};
 use core::marker::PhantomData;
+use cubecl::ir::{ElemType, IntKind};
 use cubecl::prelude::*;
 use std::rc::Rc;
 
@@ -109,7 +110,16 @@ impl<T: Scalar, E: Scalar, S: TileShape> Stored<E, S> for Wider<T, S> {
 /// The packet with each element converted.
 fn widened<T: Scalar, E: Scalar>(scope: &Scope, packet: Packet<T>) -> Packet<E> {
     scope.register_size::<Width>(width(scope, &packet));
-    Vector::<E, Width>::__expand_cast_from(scope, packet)
+    // WGSL's conversion of a u32 to an i64 keeps the bits of 32 as signed ones; by way of u64 it has no sign to extend.
+    let by_unsigned =
+        T::elem_type(scope).is_unsigned_int() && E::elem_type(scope) == ElemType::Int(IntKind::I64);
+    match by_unsigned {
+        true => {
+            let packet = Vector::<u64, Width>::__expand_cast_from(scope, packet);
+            Vector::<E, Width>::__expand_cast_from(scope, packet)
+        }
+        false => Vector::<E, Width>::__expand_cast_from(scope, packet),
+    }
 }
 
 impl<E: Scalar, T: Widens<E>, S: TileShape> From<TileExpand<T, S>> for StoredTileExpand<E, S> {

@@ -8,6 +8,7 @@ mod readme;
 mod refusals;
 mod report;
 mod scans;
+mod sort;
 
 use burn::tensor::{Device, Int, Tensor, TensorData, kind::Basic};
 use girih_testkit::{Rt, case::Case};
@@ -24,6 +25,7 @@ pub fn cases() -> Vec<Case> {
         refusals::cases(),
         report::cases(),
         scans::cases(),
+        sort::cases(),
     ]
     .concat()
 }

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 use girih::coop::{And, Max, Min, Or, Product, Sum, Xor};
-use girih_testkit::{Error, Rt, cases, check::same, needs};
+use girih_testkit::{DeviceKind, Error, Rt, case::Need, cases, check::same, needs};
 use half::f16;
 use proptest::prelude::any;
 
@@ -16,9 +16,14 @@ cases! {
     bits_of_words,
     single_floats,
     long_integers needs [needs::U64, needs::I64],
-    double_floats needs [needs::F64],
+    double_floats needs [needs::F64, LANES_OF_F64],
     half_floats needs [needs::F16],
 }
+
+const LANES_OF_F64: Need = Need {
+    what: "f64 between lanes",
+    met: |rt| rt.kind != DeviceKind::Wgsl,
+};
 
 kernels! {
     i32_sum: i32 by Sum;

@@ -343,8 +343,13 @@ fn finds_planted_errors(rt: &Rt) -> Result<(), String> {
             planted: Some(planted),
         };
         // Of a configuration with few indices, or without -1, the wrong rule may not show.
+        let counts_from_end = matches!(
+            planted,
+            Planted::MinusOneIsLast | Planted::FirstFromEndIsOut
+        );
         let shows = |setup: &Setup, indices: usize| {
-            setup.rule == rule && indices > 2 && element::range(setup.index).0 < 0
+            let has_minus_one = element::range(setup.index).0 < 0;
+            setup.rule == rule && indices > 2 && (has_minus_one || !counts_from_end)
         };
         let mut found = 0;
         let mut note = |outcome: Result<(), String>| match outcome {
