@@ -67,10 +67,11 @@ impl Plan {
             Some(word(key.size())),
             job.payload.map(|p| word(p.size())),
             Some(wide),
-        ] {
-            if let Some(element) = element {
-                crate::check::element(call, device, element)?;
-            }
+        ]
+        .into_iter()
+        .flatten()
+        {
+            crate::check::element(call, device, element)?;
         }
         let path = path(device, job, wide, options.path)?;
         let flagged = path == SortPath::OneSweep;

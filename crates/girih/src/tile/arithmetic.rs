@@ -3,7 +3,7 @@
 use super::Packet;
 use super::packet::{Width, number, splat, width};
 use cubecl::ir::dialect::cmp::{FMaxNanOp, FMinNanOp};
-use cubecl::ir::{ConstantValue, ElemType};
+use cubecl::ir::{ConstantValue, ElemType, IntKind, UIntKind};
 use cubecl::prelude::*;
 
 pub(super) fn is_float<E: Scalar>(scope: &Scope) -> bool {
@@ -172,7 +172,7 @@ pub(super) fn distance<E: Int>(scope: &Scope, distance: Packet<E>) -> Packet<E> 
 }
 
 /// The elements as those of another type.
-pub(super) fn convert<E: Scalar, F: Scalar>(scope: &Scope, packet: Packet<E>) -> Packet<F> {
+pub(crate) fn convert<E: Scalar, F: Scalar>(scope: &Scope, packet: Packet<E>) -> Packet<F> {
     let (from, to) = (E::elem_type(scope), F::elem_type(scope));
     let width = width(scope, &packet);
     if from == to {
@@ -187,5 +187,19 @@ pub(super) fn convert<E: Scalar, F: Scalar>(scope: &Scope, packet: Packet<E>) ->
         return unequal(scope, packet, zero).expand.into();
     }
     scope.register_size::<Width>(width);
-    Vector::<F, Width>::__expand_cast_from::<Vector<E, Width>>(scope, packet)
+    // WGSL converts an integer of 32 bits to one of 64 and of the other kind by its bits: the sign is extended, or not, by
+    // way of 64 bits of its own kind.
+    match (from, to) {
+        (ElemType::UInt(_), ElemType::Int(IntKind::I64)) => {
+            let packet =
+                Vector::<u64, Width>::__expand_cast_from::<Vector<E, Width>>(scope, packet);
+            Vector::<F, Width>::__expand_cast_from::<Vector<u64, Width>>(scope, packet)
+        }
+        (ElemType::Int(_), ElemType::UInt(UIntKind::U64)) => {
+            let packet =
+                Vector::<i64, Width>::__expand_cast_from::<Vector<E, Width>>(scope, packet);
+            Vector::<F, Width>::__expand_cast_from::<Vector<i64, Width>>(scope, packet)
+        }
+        _ => Vector::<F, Width>::__expand_cast_from::<Vector<E, Width>>(scope, packet),
+    }
 }

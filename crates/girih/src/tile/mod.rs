@@ -21,6 +21,7 @@ mod shape;
 mod spread;
 mod value;
 
+pub(crate) use arithmetic::convert;
 pub use elements::{Bits, Real, Signed};
 pub(crate) use held::Held;
 pub use operand::{Operand, OperandExpand};

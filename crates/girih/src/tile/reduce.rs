@@ -14,7 +14,7 @@ use std::cell::RefCell;
 pub(super) enum Outcome<E: Scalar> {
     /// One element, which every unit of the group has.
     One(NativeExpand<E>),
-    Kept(Kept<E>),
+    Kept(Box<Kept<E>>),
 }
 
 impl<E: Scalar> Outcome<E> {
@@ -68,7 +68,7 @@ pub(super) fn each_line<E: Scalar, F: Scalar>(
         });
     });
     kept.wait(scope);
-    Outcome::Kept(kept)
+    Outcome::Kept(Box::new(kept))
 }
 
 /// Combines the elements of each line, in their order unless the operation commutes.

@@ -2,9 +2,8 @@
 
 use super::transfer::Given;
 use crate::handle::comptime_handle;
-use crate::tile::{Packet, Place, TileExpand, TileShape, Width, width};
+use crate::tile::{Packet, Place, TileExpand, TileShape, convert};
 use core::marker::PhantomData;
-use cubecl::ir::{ElemType, IntKind};
 use cubecl::prelude::*;
 use std::rc::Rc;
 
@@ -88,7 +87,7 @@ impl<E: Scalar, S: TileShape> Stored<E, S> for TileExpand<E, S> {
 
 impl<T: Scalar, E: Scalar, S: TileShape> Stored<E, S> for Wider<T, S> {
     fn packet(&self, scope: &Scope, place: &Place<'_>, width: usize) -> Packet<E> {
-        widened(scope, self.0.packet(scope, place, width))
+        convert(scope, self.0.packet(scope, place, width))
     }
     fn width(&self) -> usize {
         self.0.width()
@@ -102,23 +101,8 @@ impl<T: Scalar, E: Scalar, S: TileShape> Stored<E, S> for Wider<T, S> {
     fn converted(&self) -> TileExpand<E, S> {
         let tile = self.0.clone();
         TileExpand::of(tile.grain(), move |scope, place, width| {
-            widened(scope, tile.packet(scope, place, width))
+            convert(scope, tile.packet(scope, place, width))
         })
-    }
-}
-
-/// The packet with each element converted.
-fn widened<T: Scalar, E: Scalar>(scope: &Scope, packet: Packet<T>) -> Packet<E> {
-    scope.register_size::<Width>(width(scope, &packet));
-    // WGSL's conversion of a u32 to an i64 keeps the bits of 32 as signed ones; by way of u64 it has no sign to extend.
-    let by_unsigned =
-        T::elem_type(scope).is_unsigned_int() && E::elem_type(scope) == ElemType::Int(IntKind::I64);
-    match by_unsigned {
-        true => {
-            let packet = Vector::<u64, Width>::__expand_cast_from(scope, packet);
-            Vector::<E, Width>::__expand_cast_from(scope, packet)
-        }
-        false => Vector::<E, Width>::__expand_cast_from(scope, packet),
     }
 }
 
