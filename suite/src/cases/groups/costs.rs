@@ -16,6 +16,7 @@ cases! {
     integers_of_a_cube_are_combined_by_instructions,
     few_planes_are_read_at_once,
     many_planes_are_read_by_lanes,
+    one_plane_rakes,
 }
 
 /// The benchmark's kernel for cubes of so many units.
@@ -156,8 +157,6 @@ fn few_planes_are_read_at_once(toolkit: &Toolkit) -> Result<(), Error> {
         Cost::of_cube(2, shuffles, reductions).assert(&compiled);
         Ok::<_, Error>(())
     };
-    cost(Element::U32, Op::Reduce, 0, 1)?;
-    cost(Element::F32, Op::Reduce, 5, 0)?;
     cost(Element::F32, Op::InclusiveScan, 5, 0)?;
     cost(Element::F32, Op::ExclusiveScan, 6, 0)
 }
@@ -168,7 +167,32 @@ fn many_planes_are_read_by_lanes(toolkit: &Toolkit) -> Result<(), Error> {
         Cost::of_cube(1, shuffles, 0).assert(&compiled);
         Ok::<_, Error>(())
     };
-    cost(Op::Reduce, 10)?;
     cost(Op::InclusiveScan, 11)?;
     cost(Op::ExclusiveScan, 12)
+}
+
+fn one_plane_rakes(toolkit: &Toolkit) -> Result<(), Error> {
+    let rakes = |element, cube, loads, shuffles, reductions| {
+        let compiled = kernel(toolkit, element, cube, Op::Reduce, Members::Cube)?;
+        Cost::of_cube(loads, shuffles, reductions).assert(&compiled);
+        // Nothing passes from lane to lane before all have put down what they have.
+        let first = |texts: [&str; 2]| {
+            texts
+                .iter()
+                .filter_map(|text| compiled.ptx.find(text))
+                .min()
+        };
+        let (waits, passes) = (
+            first(["bar.sync", "barrier.sync"]),
+            first(["shfl.sync", "redux.sync"]),
+        );
+        assert!(waits.is_some() && waits < passes, "{}", compiled.ptx);
+        // So many that a multiprocessor holds its most units.
+        compiled.assert_registers_at_most(32);
+        Ok::<_, Error>(())
+    };
+    // A lane's values, by vectors of four.
+    rakes(Element::U32, 256, 2, 0, 1)?;
+    rakes(Element::F32, 256, 2, 5, 0)?;
+    rakes(Element::F32, 1024, 8, 5, 0)
 }

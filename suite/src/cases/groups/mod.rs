@@ -10,6 +10,7 @@ pub mod instructions;
 mod mappings;
 mod model;
 mod parents;
+mod rakes;
 mod splits;
 mod votes;
 mod waits;
@@ -23,6 +24,7 @@ pub fn cases() -> Vec<Case> {
         parents::cases(),
         collectives::cases(),
         elements::cases(),
+        rakes::cases(),
         clusters::cases(),
         votes::cases(),
         waits::cases(),

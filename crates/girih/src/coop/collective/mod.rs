@@ -174,11 +174,11 @@ impl GroupExpand {
             Reach::Lanes => {
                 Segment::of_group(&kernel, call, self).reduce::<E, O>(value, everywhere)
             }
-            Reach::Cube => memory::reduce::expand::<E, O>(scope, self, value, everywhere, call),
+            Reach::Cube => memory::reduce_group::<E, O>(scope, self, value, everywhere, call),
             Reach::Cluster if self.is_cluster(&kernel) => {
                 // The first unit speaks for its cube.
                 let of_cube = self.of_this_cube(scope, |cube| {
-                    memory::reduce::expand::<E, O>(scope, cube, value, false, call)
+                    memory::reduce_group::<E, O>(scope, cube, value, false, call)
                 });
                 cluster::reduce::expand::<E, O>(scope, of_cube.unwrap_or(value), call)
             }
@@ -242,7 +242,7 @@ impl GroupExpand {
             Reach::Cube => memory::exclusive_scan::expand::<E, O>(scope, self, value, first, call),
             Reach::Cluster if self.is_cluster(&kernel) => {
                 let of_cube = self.of_this_cube(scope, |cube| {
-                    let total = memory::reduce::expand::<E, O>(scope, cube, value, false, call);
+                    let total = memory::reduce_group::<E, O>(scope, cube, value, false, call);
                     let before = cluster::before::expand::<E, O>(scope, total, first, call);
                     memory::exclusive_scan::expand::<E, O>(scope, cube, value, before, call)
                 });

@@ -55,7 +55,7 @@ fn order_of_ranks(kernel: &Kernel<'_>, place: &Placement<Kernel<'_>>) -> NativeE
 }
 
 /// A scalar of 32 bits that sums take whole, by its type.
-fn word_type<E: CubePrimitive>(scope: &Scope) -> Option<WordType> {
+pub(super) fn word_type<E: CubePrimitive>(scope: &Scope) -> Option<WordType> {
     let of_scalar = match E::Scalar::elem_type(scope) {
         ElemType::Int(IntKind::I32) => WordType::Signed,
         ElemType::UInt(UIntKind::U32) => WordType::Unsigned,

@@ -5,6 +5,7 @@
 // The expansions use them.
 #![allow(clippy::extra_unused_type_parameters)]
 
+mod raking;
 mod scratch;
 mod teams;
 mod walks;
@@ -16,6 +17,7 @@ use super::segment::{self, Segment};
 use crate::memory::shared;
 use cubecl::frontend::branch;
 use cubecl::prelude::*;
+use raking::Rows;
 use scratch::{half, halves, wait_for_readers};
 use teams::{has_parts, seats, slots, team};
 use walks::{all, before, walk, walk_before};
@@ -103,10 +105,24 @@ fn has_nothing_first<E: CubePrimitive, O: Associative<E>>(group: &Group) -> comp
     intrinsic!(|scope| { has_parts(group) && segment::has_differences::<E, O>(scope) })
 }
 
-/// All values of the group combined, on each of its units, or where `everywhere` is not asked for on the first segment's at
-/// least.
+/// All values of the group combined: on each of its units, or where `everywhere` is not asked for on the first at least.
+pub(super) fn reduce_group<E: CubePrimitive, O: Associative<E>>(
+    scope: &Scope,
+    group: &GroupExpand,
+    value: NativeExpand<E>,
+    everywhere: bool,
+    call: &'static str,
+) -> NativeExpand<E> {
+    let rows = (!everywhere).then(|| Rows::of::<E, O>(scope, group, call));
+    match rows.flatten() {
+        Some(rows) => raking::reduce::expand::<E, O>(scope, group, value, rows, call),
+        None => reduce::expand::<E, O>(scope, group, value, everywhere, call),
+    }
+}
+
+/// The same, where each segment combines its part first.
 #[cube]
-pub(super) fn reduce<E: CubePrimitive, O: Associative<E>>(
+fn reduce<E: CubePrimitive, O: Associative<E>>(
     group: &Group,
     value: E,
     #[comptime] everywhere: bool,

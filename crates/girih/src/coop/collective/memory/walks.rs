@@ -73,9 +73,10 @@ fn lane() -> u32 {
     intrinsic!(|scope| { Kernel::of(scope).lane() })
 }
 
+/// What all lanes of the plane hold, combined, where it has `count` different values over and over again.
 #[cube]
 #[allow(unused_variables)]
-fn of_lanes<E: CubePrimitive, O: Associative<E>>(
+pub(super) fn of_lanes<E: CubePrimitive, O: Associative<E>>(
     held: E,
     #[comptime] count: u32,
     #[comptime] call: &'static str,
@@ -103,7 +104,7 @@ fn of_lanes_before<E: CubePrimitive, O: Associative<E>>(
 /// The values combined two by two, so that few wait for others.
 #[cube]
 #[allow(unused_variables)]
-fn combined<E: CubePrimitive, O: Associative<E>>(values: Sequence<E>) -> E {
+pub(super) fn combined<E: CubePrimitive, O: Associative<E>>(values: Sequence<E>) -> E {
     intrinsic!(|scope| {
         let mut values: Vec<NativeExpand<E>> = values.into_iter().collect();
         while values.len() > 1 {
