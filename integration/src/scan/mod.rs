@@ -96,6 +96,10 @@ scans! {
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
+#[allow(
+    clippy::single_range_in_vec_init,
+    reason = "Burn takes a range for each axis"
+)]
 pub fn mask_select<const D: usize, K: Kind>(
     tensor: Tensor<D, K>,
     mask: Tensor<D, Bool>,

@@ -4,6 +4,8 @@
 //! next to each other.
 // CubeCL's macro writes undocumented twins of the functions.
 #![allow(missing_docs)]
+// A kernel has no such method.
+#![allow(clippy::manual_is_multiple_of)]
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if)]
 // On every target a NaN is not equal to itself; whether it is unequal is not certain.

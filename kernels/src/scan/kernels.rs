@@ -1,6 +1,8 @@
 //! The kernels of scans.
 // CubeCL's macro writes undocumented twins of the kernels.
 #![allow(missing_docs)]
+// One of the two is expanded, with a branch or without.
+#![allow(clippy::if_same_then_else)]
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if)]
 

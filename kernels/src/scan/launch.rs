@@ -107,7 +107,7 @@ fn tile_plan(device: &Device, rows: &Rows, path: Option<ScanPath>) -> Option<Til
         width,
         // Segments take registers of their own.
         vectors: match rows.cuts.any() {
-            true => (16 / width).clamp(2, 4),
+            true => (8 / width).clamp(2, 4),
             false => (32 / width).clamp(2, 8),
         },
         lanes,

@@ -13,6 +13,8 @@
 //! A state has the number of its launch, so that the memory of states is used again without being cleared.
 // CubeCL's macro writes undocumented twins of the functions.
 #![allow(missing_docs)]
+// The expansions use them.
+#![allow(clippy::extra_unused_type_parameters)]
 
 use super::operator::{By, ScanOperator};
 use cubecl::prelude::*;

@@ -1,6 +1,8 @@
 //! What a scan combines by.
 // CubeCL's macro writes undocumented twins of the trait's functions.
 #![allow(missing_docs)]
+// The expansions use them.
+#![allow(clippy::extra_unused_type_parameters)]
 
 use core::marker::PhantomData;
 use cubecl::ir::{ElemType, FloatKind};

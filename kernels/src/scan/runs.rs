@@ -2,6 +2,8 @@
 //! devices whose planes have one unit. Units next to each other have rows next to each other.
 // CubeCL's macro writes undocumented twins of the functions.
 #![allow(missing_docs)]
+// A kernel has no such method.
+#![allow(clippy::manual_is_multiple_of)]
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if)]
 #![allow(clippy::explicit_auto_deref)]

@@ -5,6 +5,8 @@
 //! lane, and one barrier later every unit knows what the planes before its own have.
 // CubeCL's macro writes undocumented twins of the functions.
 #![allow(missing_docs)]
+// A kernel has no such method.
+#![allow(clippy::manual_is_multiple_of)]
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if)]
 

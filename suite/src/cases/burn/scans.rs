@@ -40,7 +40,7 @@ fn scanned(host: &Host, axis: usize, operation: ScanOperation) -> Host {
     let extent = host.shape[axis];
     let mut out = host.clone();
     for at in 0..host.values.len() {
-        if at / inner % extent > 0 {
+        if !(at / inner).is_multiple_of(extent) {
             let (before, value) = (out.values[at - inner], host.values[at]);
             out.values[at] = match operation {
                 ScanOperation::Sum => before + value,

@@ -51,7 +51,7 @@ fn drawn(count: usize, seed: u64) -> impl Iterator<Item = u32> {
 /// A mask in which about one of `step` elements is kept, by any number but 0.
 fn mask(count: usize, step: u32, seed: u64) -> Vec<i32> {
     drawn(count, seed)
-        .map(|number| if number % step == 0 { -3 } else { 0 })
+        .map(|number| if number.is_multiple_of(step) { -3 } else { 0 })
         .collect()
 }
 

@@ -210,14 +210,14 @@ fn segments_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
         let plan = TilePlan {
             cuts,
             exclusive: cuts == Cuts::Flags,
-            ..plan(4, 4)
+            ..plan(4, 2)
         };
         let list = match cuts {
             Cuts::Every => none(),
             _ => ComptimeOptionCompilationArg::Some(buffer()),
         };
         let compiled = look_back!(toolkit, Ordered, F32, F32, plan, list)?;
-        in_16_bytes(&compiled, 4);
+        in_16_bytes(&compiled, 2);
     }
     Ok(())
 }

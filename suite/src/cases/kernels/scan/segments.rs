@@ -26,7 +26,11 @@ fn heads(count: usize, step: u64) -> Vec<i32> {
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1);
             // Any number but 0 is a flag.
-            if (state >> 33) % step == 0 { -7 } else { 0 }
+            if (state >> 33).is_multiple_of(step) {
+                -7
+            } else {
+                0
+            }
         })
         .collect()
 }
