@@ -21,7 +21,7 @@ fn model(host: &Host, axis: usize, descending: bool) -> (Host, Host) {
     let step: usize = host.shape[axis + 1..].iter().product();
     let extent = host.shape[axis];
     let (mut sorted, mut places) = (host.clone(), host.clone());
-    for first in (0..host.values.len()).filter(|at| (at / step) % extent == 0) {
+    for first in (0..host.values.len()).filter(|at| (at / step).is_multiple_of(extent)) {
         let value = |place: usize| host.values[first + place * step];
         let mut order: Vec<usize> = (0..extent).collect();
         order.sort_by(|&a, &b| match descending {

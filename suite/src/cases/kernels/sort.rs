@@ -394,7 +394,7 @@ fn other_axes_and_strides(rt: &Rt) -> Result<(), String> {
             let step: usize = shape[axis + 1..].iter().product();
             let mut want = keys.clone();
             for first in 0..keys.len() {
-                if (first / step) % shape[axis] == 0 {
+                if (first / step).is_multiple_of(shape[axis]) {
                     let row: Vec<f32> =
                         (0..shape[axis]).map(|at| keys[first + at * step]).collect();
                     for (at, place) in order(&row, &SortOptions::default()).into_iter().enumerate()

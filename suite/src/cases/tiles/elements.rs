@@ -1,4 +1,6 @@
 //! Arithmetic and bitwise operations element by element.
+// CubeCL's macro writes arguments of its own beside these.
+#![allow(clippy::duplicate_underscore_argument)]
 
 use cubecl::prelude::*;
 use girih::prelude::*;

@@ -109,7 +109,7 @@ impl<T: Copy> Host<T> {
         let stride: usize = self.dims[axis + 1..].iter().product();
         let extent = self.dims[axis];
         let mut out: Vec<Option<U>> = vec![None; self.values.len()];
-        let starts = (0..self.values.len()).filter(|at| at / stride % extent == 0);
+        let starts = (0..self.values.len()).filter(|at| (at / stride).is_multiple_of(extent));
         for start in starts {
             let at = |step: usize| start + step * stride;
             let line: Vec<T> = (0..extent).map(|step| self.values[at(step)]).collect();

@@ -1,4 +1,6 @@
 //! Functions of real numbers.
+// A kernel expands a closure, and no path to a function.
+#![allow(clippy::redundant_closure)]
 
 use cubecl::prelude::*;
 use girih::prelude::*;

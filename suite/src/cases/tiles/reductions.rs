@@ -269,16 +269,16 @@ struct Compose;
 #[cube]
 impl Associative<u32> for Compose {
     fn combine(first: u32, second: u32) -> u32 {
-        let factor = (first >> 8) * (second >> 8) & 0xff;
-        let term = (second >> 8) * (first & 0xff) + (second & 0xff) & 0xff;
-        factor << 8 | term
+        let factor = ((first >> 8) * (second >> 8)) & 0xff;
+        let term = ((second >> 8) * (first & 0xff) + (second & 0xff)) & 0xff;
+        (factor << 8) | term
     }
 }
 
 fn compose(first: u32, second: u32) -> u32 {
     let factor = ((first >> 8) * (second >> 8)) & 0xff;
     let term = ((second >> 8) * (first & 0xff) + (second & 0xff)) & 0xff;
-    factor << 8 | term
+    (factor << 8) | term
 }
 
 #[cube(launch_unchecked)]

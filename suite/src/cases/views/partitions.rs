@@ -1,4 +1,6 @@
 //! The tiles of a partition one after another.
+// A kernel has no `enumerate`.
+#![allow(clippy::explicit_counter_loop)]
 
 use cubecl::prelude::*;
 use girih::prelude::*;
