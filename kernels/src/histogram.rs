@@ -275,7 +275,9 @@ fn adds(device: &device::Device, call: &'static str, sum: ElemType, bins: usize)
             allowed: MOST as u64,
         });
     }
-    let private = if bins <= PRIVATE { bins } else { 0 };
+    // CubeCL's WGSL has no addition of floats in shared memory.
+    let is_lacking = device.target() == Target::Wgsl && matches!(sum, ElemType::Float(_));
+    let private = if bins <= PRIVATE && !is_lacking { bins } else { 0 };
     for (scope, is_needed) in [
         (MemoryScope::Device, true),
         (MemoryScope::Cube, private > 0),
