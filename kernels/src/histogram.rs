@@ -277,7 +277,11 @@ fn adds(device: &device::Device, call: &'static str, sum: ElemType, bins: usize)
     }
     // CubeCL's WGSL has no addition of floats in shared memory.
     let is_lacking = device.target() == Target::Wgsl && matches!(sum, ElemType::Float(_));
-    let private = if bins <= PRIVATE && !is_lacking { bins } else { 0 };
+    let private = if bins <= PRIVATE && !is_lacking {
+        bins
+    } else {
+        0
+    };
     for (scope, is_needed) in [
         (MemoryScope::Device, true),
         (MemoryScope::Cube, private > 0),

@@ -279,7 +279,6 @@ impl<'a> Compaction<'a> {
             planes,
             aligned,
             single: true,
-            prefetch: false,
             exclusive: false,
             cuts: Cuts::Rows,
         };

@@ -10,7 +10,7 @@ use super::look_back::prefix_of;
 use super::operator::ScanOperator;
 use super::place::{Row, row_of};
 use super::runs::{RunPlan, Runs, reduce_run, scan_run};
-use super::tile::{Heads, TilePlan, prefetch_tile, scan_tile, store_tile};
+use super::tile::{Heads, TilePlan, scan_tile, store_tile};
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::memory::blocks::Orders;
@@ -44,7 +44,6 @@ pub fn look_back_kernel<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator
     tiles: usize,
     all: usize,
     period: usize,
-    ahead: usize,
     #[comptime] plan: TilePlan,
     #[comptime] is_exact: bool,
     #[define(E, A, F)] _types: [ElemType; 3],
@@ -61,7 +60,6 @@ pub fn look_back_kernel<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator
             &axes,
             launch,
             tiles,
-            ahead,
             plan,
         );
     } else if CUBE_POS < all {
@@ -75,7 +73,6 @@ pub fn look_back_kernel<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator
             &axes,
             launch,
             tiles,
-            ahead,
             plan,
         );
     }
@@ -93,15 +90,11 @@ fn scan_next<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator, R: Orders
     axes: &Sequence<usize>,
     launch: u32,
     tiles: usize,
-    ahead: usize,
     #[comptime] plan: TilePlan,
 ) {
     let tile = CUBE_POS;
     let (row, index) = tile_of(tile, tiles, axes, plan);
     let first = index * comptime!(plan.tile());
-    if comptime!(plan.prefetch) {
-        prefetch_tile::<E>(input, row, first + ahead, plan);
-    }
     let mut scanned = scan_tile::<E, A, F, N, O>(vectors, input, heads, row, first, plan);
     let (total, is_cut) = (scanned.total, scanned.is_cut);
     let prefix = prefix_of::<A, O, R>(states, launch, tile, index, total, is_cut);

@@ -114,7 +114,6 @@ fn tile_plan(device: &Device, rows: &Rows, path: Option<ScanPath>) -> Option<Til
         planes,
         aligned,
         single: rows.rows == 1,
-        prefetch: aligned && rows.rows == 1 && device.target() == Target::Cuda,
         exclusive: rows.exclusive,
         cuts: rows.cuts,
     };
@@ -190,12 +189,6 @@ pub(crate) fn scan_list<O: ScanOperator>(
     }
 }
 
-/// How many tiles ahead a cube fetches: as many as are under way on the device.
-fn ahead(device: &Device) -> usize {
-    let hardware = &device.client().properties().hardware;
-    4 * hardware.num_streaming_multiprocessors.unwrap_or(128) as usize
-}
-
 /// In one pass over tiles; gives the states that they have published.
 pub(crate) fn look_back<O: ScanOperator, R: Orders>(
     device: &Device,
@@ -227,7 +220,6 @@ pub(crate) fn look_back<O: ScanOperator, R: Orders>(
             tiles,
             all,
             rows.period,
-            ahead(device) * plan.tile(),
             plan,
             is_exact,
             args.types,

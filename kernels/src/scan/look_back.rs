@@ -139,62 +139,8 @@ fn state_of(mark: u32, launch: u32) -> u32 {
     select(state <= ALL, state, NOTHING)
 }
 
-/// Tiles that a lane looks at together: loads that are on their way at once.
-const WINDOW: usize = 4;
-
-/// What a lane has found.
-#[derive(CubeType, Clone, Copy)]
-struct Found<A: Numeric> {
-    /// What its tiles have since the last of them that knows all.
-    value: A,
-    /// Whether one of them knows all.
-    knows: bool,
-    /// Whether one of them, after the last that knows all, has published nothing yet.
-    misses: bool,
-}
-
-/// Looks at the tiles from `back` to `back - WINDOW + 1` before the row's tile number `index`, whose state is number `tile`.
-#[cube]
-fn find<A: Numeric, O: ScanOperator, R: Orders>(
-    states: &[Atomic<u64>],
-    launch: u32,
-    tile: usize,
-    index: usize,
-    back: usize,
-) -> Found<A> {
-    let mut values = Array::<A>::new(WINDOW);
-    let mut marks = Array::<u32>::new(WINDOW);
-    #[unroll]
-    for step in 0..WINDOW {
-        let distance = back - step;
-        // Before the row there is nothing to add. The row's first tile is looked at in its place, so that no load waits for
-        // a branch.
-        let is_there = distance <= index;
-        let near = select(is_there, distance, index);
-        let (found, mark) = peek::<A, R>(states, launch, tile - near);
-        values[step] = select(is_there, found, O::identity::<A>());
-        marks[step] = select(is_there, mark, ALL);
-    }
-    let mut value = O::identity::<A>();
-    let mut knows = false;
-    let mut misses = false;
-    #[unroll]
-    for step in 0..WINDOW {
-        let is_all = marks[step] == ALL;
-        let both = O::combine::<A>(value, values[step]);
-        value = select(is_all, values[step], both);
-        knows = knows || is_all;
-        misses = marks[step] == NOTHING || (misses && !is_all);
-    }
-    Found::<A> {
-        value,
-        knows,
-        misses,
-    }
-}
-
-/// What the row has before its tile number `index`, whose state is number `tile`: by a whole plane, each of whose lanes looks
-/// at several tiles at once.
+/// What the row has before its tile number `index`, whose state is number `tile`: by a whole plane, which looks at as many
+/// tiles at once as it has lanes.
 #[cube]
 fn look_back<A: Numeric, O: ScanOperator, R: Orders>(
     states: &[Atomic<u64>],
@@ -203,23 +149,30 @@ fn look_back<A: Numeric, O: ScanOperator, R: Orders>(
     index: usize,
 ) -> A {
     let plane = this_plane();
-    let lanes = plane.unit_count();
+    let lanes = plane.unit_count() as usize;
     let lane = plane.unit_rank();
     let mut prefix = O::identity::<A>();
-    // The lanes look at neighbours, the last of them at the nearest.
-    let mut back = ((lanes - lane) as usize) * WINDOW;
+    // How many tiles back the plane has seen.
+    let mut seen = 0usize;
     let mut looking = index > 0;
     while looking {
+        // The lanes look at neighbours, the last of them at the nearest.
+        let back = seen + lanes - lane as usize;
         let mut value = O::identity::<A>();
+        // Before the row there is nothing to add.
+        let mut state = comptime!(ALL).runtime();
         let mut known = 0u32;
         let mut waiting = true;
         while waiting {
-            let found = find::<A, O, R>(states, launch, tile, index, back);
-            value = found.value;
-            known = plane.ballot(found.knows && !found.misses).word(0u32);
-            let missing = plane.ballot(found.misses).word(0u32);
-            // The nearest lane that knows all is enough, if those after it miss nothing: of two sets without a common lane
-            // the one with the highest lane is the larger number.
+            if back <= index {
+                let (found, found_state) = peek::<A, R>(states, launch, tile - back);
+                value = found;
+                state = found_state;
+            }
+            known = plane.ballot(state == ALL).word(0u32);
+            let missing = plane.ballot(state == NOTHING).word(0u32);
+            // The nearest tile that knows all is enough, if those after it know their own: of two sets without a common
+            // lane the one with the highest lane is the larger number.
             waiting = missing > known;
         }
         // From the last lane that knows all, or from the first.
@@ -228,7 +181,7 @@ fn look_back<A: Numeric, O: ScanOperator, R: Orders>(
         let window = plane.reduce::<A, By<O>>(part);
         prefix = O::combine::<A>(window, prefix);
         looking = known == 0u32;
-        back += (lanes as usize) * WINDOW;
+        seen += lanes;
     }
     prefix
 }

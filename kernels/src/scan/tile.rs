@@ -30,8 +30,6 @@ pub struct TilePlan {
     pub aligned: bool,
     /// Whether there is one row alone.
     pub single: bool,
-    /// Whether a cube has the elements of a later tile fetched to the device's cache.
-    pub prefetch: bool,
     /// Whether an element's own value is left out of its result.
     pub exclusive: bool,
     /// What begins a segment.
@@ -50,7 +48,6 @@ impl TilePlan {
         let has_whole_tiles = length >= self.tile();
         Self {
             aligned: self.aligned && has_whole_tiles,
-            prefetch: self.prefetch && has_whole_tiles,
             ..self
         }
     }
@@ -308,25 +305,6 @@ fn scan_lanes<A: Numeric, O: ScanOperator>(
         scanned = plane.inclusive_scan::<A, By<O>>(value);
     }
     (scanned, cut)
-}
-
-/// Has the tile that begins at `first` fetched to the device's cache, a line of 128 bytes by a unit: a hint, on CUDA alone.
-///
-/// Cubes that wait for what is before them have nothing on its way from memory; what they fetch for their successors is.
-#[cube]
-pub(crate) fn prefetch_tile<E: Numeric>(
-    input: &[E],
-    row: Row,
-    first: usize,
-    #[comptime] plan: TilePlan,
-) {
-    let lines = comptime!((plan.tile() / (8 * plan.width)) as u32);
-    let place = first + (UNIT_POS * comptime!(8 * plan.width as u32)) as usize;
-    if UNIT_POS < lines && place < row.length {
-        let at = row.input + place;
-        let line = input[at..at + 1].as_ptr();
-        gpu_asm!("prefetch.global.L2 [{}];", mem_in(_) line, options(explicit_mem));
-    }
 }
 
 /// Reads the tile that begins at `first` of its row and scans it, with one barrier of the cube.

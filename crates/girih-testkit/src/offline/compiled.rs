@@ -68,6 +68,22 @@ impl Compiled {
         }
     }
 
+    /// At most so many bytes of a unit's registers are put aside in local memory: for kernels that hold more at once than
+    /// registers have room for.
+    pub fn assert_spills_at_most(&self, bytes: u32) {
+        let Resources {
+            stack,
+            spill_stores,
+            spill_loads,
+            ..
+        } = self.resources;
+        assert!(
+            stack.max(spill_stores).max(spill_loads) <= bytes,
+            "local memory: {stack} bytes of stack, {spill_stores} bytes of spill stores, {spill_loads} of spill loads; \
+             {bytes} are allowed"
+        );
+    }
+
     /// Fails if a unit uses local memory: a stack frame, spills, or a load or store of either.
     #[track_caller]
     pub fn assert_no_local_memory(&self) {

@@ -41,6 +41,7 @@ pub use order::{
 };
 pub use scope::{Cluster, Cube, Device, KnownScope, MemoryScope, System, Unit};
 pub use shared_memory::shared;
+pub(crate) use shared_memory::shared_aligned;
 
 /// The book's chapter, whose examples run as tests.
 #[cfg(doctest)]

@@ -29,6 +29,16 @@ pub fn shared<E: CubePrimitive>(#[comptime] len: usize) -> Shared<[E]> {
     Shared::<[E]>::new_slice(len)
 }
 
+/// The same, from a multiple of `alignment` bytes on: a power of two.
+#[cube]
+pub(crate) fn shared_aligned<E: CubePrimitive>(
+    #[comptime] len: usize,
+    #[comptime] alignment: usize,
+) -> Shared<[E]> {
+    declare();
+    Shared::<[E]>::new_aligned_slice(len, alignment)
+}
+
 /// What a target needs beside CubeCL's declaration of shared memory.
 #[cube]
 #[allow(unused_variables)]

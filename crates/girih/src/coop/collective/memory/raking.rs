@@ -18,7 +18,7 @@ use super::scratch::{half, halves, wait_for_readers};
 use super::teams::{is_of_planes, known_segments, team};
 use super::wait_together;
 use super::walks::{combined, of_lanes};
-use crate::memory::shared;
+use crate::memory::shared_aligned;
 use cubecl::prelude::*;
 
 /// The most values that a lane combines.
@@ -27,7 +27,9 @@ const MOST: u32 = 32;
 const MOST_BESIDE_AN_INSTRUCTION: u32 = 8;
 /// How many values are a vector, where the target reads them so.
 const VECTOR: u32 = 4;
-/// The same, as a type.
+/// A vector of words, which a target reads from a multiple of its size on.
+const BYTES_OF_A_VECTOR: usize = 16;
+/// How many values are a vector, as a type.
 type Four = Const<4>;
 
 /// How the values lie in shared memory: those of a plane in a row.
@@ -139,7 +141,7 @@ pub(super) fn reduce<E: CubePrimitive, O: Associative<E>>(
     let len = comptime!(rows.places);
     let count = comptime!(rows.count);
     let halves = halves(group, false);
-    let mut places = shared::<E>(comptime!(len * halves));
+    let mut places = shared_aligned::<E>(comptime!(len * halves), BYTES_OF_A_VECTOR);
     let start = half(group, len, false);
     places[(start + place(UNIT_POS, rows)) as usize] = value;
     wait_together(group, call);
