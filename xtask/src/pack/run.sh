@@ -156,17 +156,13 @@ if [ "$peers" = yes ]; then
         if [ -x "$out/cub" ]; then
             step cub "$out/cub"
         fi
-        step cub-sort-build "$nvcc" -O3 -std=c++17 -arch=sm_90 -o "$out/cub-sort" "$here/peers/cub_sort.cu"
-        if [ -x "$out/cub-sort" ]; then
-            step cub-sort "$out/cub-sort"
-        fi
     else
         say "cub: left out, there is no nvcc"
     fi
 fi
 if [ -s "$out/bench.jsonl" ]; then
     set -- "$out/bench.jsonl"
-    for log in "$out/peers.log" "$out/cub.log" "$out/cub-sort.log"; do
+    for log in "$out/peers.log" "$out/cub.log"; do
         if [ -s "$log" ]; then
             set -- "$@" "$log"
         fi

@@ -97,7 +97,7 @@ macro_rules! compile {
 }
 
 /// Bytes of a unit's registers that a kernel of all reductions may put aside.
-const SPILLED: u32 = 16;
+const SPILLED: u32 = 96;
 
 fn reductions_stay_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
     macro_rules! all {
