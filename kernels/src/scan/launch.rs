@@ -10,7 +10,7 @@ use super::runs::{RunPlan, RunsLaunch};
 use super::states::States;
 use super::tile::TilePlan;
 use super::{CALL, ScanOptions, ScanPath};
-use cubecl::ir::ElemType;
+use cubecl::ir::{ElemType, FloatKind};
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
@@ -88,7 +88,9 @@ fn shaped(device: &Device, rows: Rows, path: Option<ScanPath>) -> (Rows, Option<
 /// The tiles that suit the rows, where planes pass values and elements lie next to each other.
 fn tile_plan(device: &Device, rows: &Rows, path: Option<ScanPath>) -> Option<TilePlan> {
     let suits = rows.is_contiguous() && device.target() != Target::Cpu;
-    let lanes = lanes(device).filter(|_| suits || path == Some(ScanPath::LookBack))?;
+    // WGSL passes no f64 from lane to lane.
+    let passes = device.target() != Target::Wgsl || rows.element != ElemType::Float(FloatKind::F64);
+    let lanes = lanes(device).filter(|_| passes && (suits || path == Some(ScanPath::LookBack)))?;
     let size = rows.element.size();
     let most = device.client().properties().hardware.max_units_per_cube as usize;
     let planes = (most.min(256) / lanes).max(1);

@@ -338,6 +338,7 @@ fn finds_planted_errors(rt: &Rt) -> Result<(), String> {
     ];
     let flats = counts.map(|(action, count)| flats(rt, action, count));
     let rules = Choice::new(rt, 0).rules();
+    let mut all_found = 0;
     for (rule, planted) in PLANTED.into_iter().filter(|(rule, _)| rules.contains(rule)) {
         let model = Model {
             planted: Some(planted),
@@ -351,15 +352,18 @@ fn finds_planted_errors(rt: &Rt) -> Result<(), String> {
             let has_minus_one = element::range(setup.index).0 < 0;
             setup.rule == rule && indices > 2 && (has_minus_one || !counts_from_end)
         };
-        let mut found = 0;
-        let mut note = |outcome: Result<(), String>| match outcome {
-            Err(reason) if reason.contains("configuration") && reason.contains("seed") => {
-                found += 1;
-                Ok(())
+        let (mut found, mut asked) = (0, 0);
+        let mut note = |outcome: Result<(), String>| {
+            asked += 1;
+            match outcome {
+                Err(reason) if reason.contains("configuration") && reason.contains("seed") => {
+                    found += 1;
+                    Ok(())
+                }
+                Err(reason) => Err(format!("the failure does not say where: {reason}")),
+                // None of the data sets had what the wrong rule is wrong about.
+                Ok(()) => Ok(()),
             }
-            Err(reason) => Err(format!("the failure does not say where: {reason}")),
-            // None of the data sets had what the wrong rule is wrong about.
-            Ok(()) => Ok(()),
         };
         for (number, view) in views.iter().flat_map(|views| views.iter().enumerate()) {
             if shows(&view.setup, view.setup.shape[view.dim]) {
@@ -376,9 +380,16 @@ fn finds_planted_errors(rt: &Rt) -> Result<(), String> {
                 note(try_flat(rt, number, flat, model))?;
             }
         }
-        if found < 2 {
-            return Err(format!("{found} configurations find {planted:?}"));
+        if found < asked.min(2) {
+            return Err(format!(
+                "{found} of {asked} configurations find {planted:?}"
+            ));
         }
+        all_found += usize::from(found > 0);
     }
-    Ok(())
+    // On a device that stores few types, one rule may go with indices alone that are never negative.
+    match all_found {
+        0..4 => Err(format!("{all_found} of the planted errors are found")),
+        _ => Ok(()),
+    }
 }
