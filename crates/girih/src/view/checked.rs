@@ -175,6 +175,7 @@ impl Report {
     ///     unsafe { copy::launch_unchecked(client, one, units, from, report.arg(), to) };
     ///     girih::Checked::new((), Some(report)).check()
     /// }
+    /// # fn main() {}
     /// ```
     ///
     /// # Errors
