@@ -207,7 +207,7 @@ pub fn bincount<const D: usize>(
     values: Tensor<D, Int>,
     bins: usize,
 ) -> Result<Tensor<1, Int>, Error> {
-    Call::new("bincount", Argument::new("values", &values), 0)?.counts(bins)?;
+    Call::new("bincount", Argument::new("values", &values), 0)?.counts(None, bins, None)?;
     Ok(Tensor::from_dispatch(Dispatch::bincount_int(
         values.into_dispatch(),
         bins,
