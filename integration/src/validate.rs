@@ -178,17 +178,21 @@ impl Call {
 
     /// The device sorts the first tensor, and stores places along its axis.
     pub(crate) fn sorts(&self) -> Result<(), Error> {
-        let element = self.first.element(self.name)?;
-        let index = dtype_to_storage_type(crate::sort::index_of(self.extent()));
         let others = self.first.shape.num_elements() / self.extent().max(1);
+        self.sorts_rows([others, self.extent()])
+    }
+
+    /// The device sorts all elements of the first tensor, and stores how many there are.
+    pub(crate) fn sorts_all(&self) -> Result<(), Error> {
+        self.sorts_rows([1, self.first.shape.num_elements()])?;
+        self.finds()
+    }
+
+    fn sorts_rows(&self, [rows, len]: [usize; 2]) -> Result<(), Error> {
+        let element = self.first.element(self.name)?;
+        let index = dtype_to_storage_type(crate::sort::index_of(len));
         let options = SortOptions::default();
-        sort_path(
-            &self.client,
-            element,
-            Some(index),
-            [others, self.extent()],
-            &options,
-        )?;
+        sort_path(&self.client, element, Some(index), [rows, len], &options)?;
         Ok(())
     }
 
