@@ -3,6 +3,7 @@
 mod compact;
 mod explain;
 mod gather;
+mod histogram;
 mod keys;
 pub(super) mod model;
 mod refusals;
@@ -10,6 +11,7 @@ pub mod scan;
 mod scatter;
 mod sort;
 mod top_k;
+mod unique;
 
 use girih_testkit::case::Case;
 
@@ -19,11 +21,13 @@ pub fn cases() -> Vec<Case> {
         compact::cases(),
         explain::cases(),
         gather::cases(),
+        histogram::cases(),
         scatter::cases(),
         refusals::cases(),
         scan::cases(),
         sort::cases(),
         top_k::cases(),
+        unique::cases(),
     ]
     .concat()
 }
