@@ -57,6 +57,7 @@ mod scatter;
 mod search;
 mod sort;
 mod top_k;
+mod widths;
 
 /// The kernels themselves, for tests that compile them without a device.
 #[doc(hidden)]
