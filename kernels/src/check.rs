@@ -111,7 +111,11 @@ pub(crate) fn within(
     let axes = || tensor.shape().iter().zip(tensor.strides().iter());
     let needed = match axes().any(|(extent, _)| *extent == 0) {
         true => 0,
-        false => 1 + axes().map(|(extent, stride)| (extent - 1) * stride).sum::<usize>(),
+        false => {
+            1 + axes()
+                .map(|(extent, stride)| (extent - 1) * stride)
+                .sum::<usize>()
+        }
     };
     if needed <= given {
         return Ok(());
@@ -161,6 +165,27 @@ pub(crate) fn distinct(
         covered += (extent - 1) * stride;
     }
     Ok(())
+}
+
+/// The elements of the tensor lie side by side in row-major order.
+pub(crate) fn row_major(
+    call: &'static str,
+    argument: &'static str,
+    tensor: &TensorHandle,
+) -> Result<()> {
+    if is_row_major(tensor) {
+        return Ok(());
+    }
+    let (shape, strides) = dims(tensor);
+    let (needed, given) = (shape.iter().product(), strides[0] * shape[0]);
+    Err(Error::Strides {
+        call,
+        argument,
+        shape,
+        strides,
+        needed,
+        given,
+    })
 }
 
 /// Whether the elements lie side by side in row-major order.
