@@ -58,10 +58,12 @@ mod scatter;
 mod search;
 mod sort;
 mod top_k;
+mod widths;
 
 /// The kernels themselves, for tests that compile them without a device.
 #[doc(hidden)]
 pub mod raw {
+    pub use crate::gather::bulk::{gather_bulk, gather_bulk_kernel, supports_bulk};
     pub use crate::gather::{gather_kernel, gather_strided_kernel};
     pub use crate::plan::Cut;
     /// Of compactions.
