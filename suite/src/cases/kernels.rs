@@ -4,6 +4,7 @@ mod compact;
 mod explain;
 mod gather;
 mod keys;
+pub mod matmul;
 pub(super) mod model;
 mod refusals;
 pub mod scan;
