@@ -52,6 +52,7 @@ mod explain;
 mod fold;
 mod gather;
 mod histogram;
+mod matmul;
 mod plan;
 mod scan;
 mod scatter;
@@ -76,6 +77,10 @@ pub mod raw {
     }
     pub use crate::scatter::{add_kernel, add_strided_kernel, set_kernel, set_strided_kernel};
     pub use crate::sort::raw as sort;
+    /// Of products of matrices.
+    pub mod matmul {
+        pub use crate::matmul::raw::*;
+    }
     /// Of histograms.
     pub mod histogram {
         pub use crate::histogram::raw::*;
@@ -90,6 +95,8 @@ pub use explain::{Plan, explain_gather, explain_scatter};
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
 pub use histogram::{bincount, bins_of, histogram, supports_histogram};
+pub use histogram::{bincount, histogram, supports_bincount};
+pub use matmul::Activation;
 pub use scan::{
     Determinism, ScanOperation, ScanOperator, ScanOptions, ScanPath, Segments, scan, scan_into,
     scan_with, supports_scan,
