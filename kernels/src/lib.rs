@@ -3,7 +3,7 @@
 //! | launcher | computes |
 //! |---|---|
 //! | [`gather`], [`gather_into`] | `out[.., n, ..] = input[.., index[n], ..]` |
-//! | [`scatter_into`] | `target[.., index[n], ..] =` or `+= updates[.., n, ..]` |
+//! | [`scatter_into`] | `target[.., index[n], ..] = updates[.., n, ..]`, or `+=`, `*=`, the smaller or the larger |
 //! | [`sort`], [`sort_pairs`], [`argsort`], [`sort_with_indices`] | keys along an axis in order, and what goes with them |
 //! | [`top_k`] | the largest or smallest along an axis, and their places |
 //! | [`search_sorted`] | where values would go in sorted rows |
@@ -75,7 +75,14 @@ pub mod raw {
     pub mod scan {
         pub use crate::scan::raw::*;
     }
-    pub use crate::scatter::{add_kernel, add_strided_kernel, set_kernel, set_strided_kernel};
+    /// Of scatters.
+    pub mod scatter {
+        pub use crate::scatter::direct::{
+            combine_kernel, combine_strided_kernel, set_kernel, set_strided_kernel,
+        };
+        pub use crate::scatter::sorted::{Level, keys_kernel, pick_kernel, reduce_kernel};
+        pub use crate::scatter::vote::{elect_kernel, vote_kernel};
+    }
     pub use crate::sort::raw as sort;
     /// Of products of matrices.
     pub mod matmul {
@@ -101,7 +108,9 @@ pub use scan::{
     Determinism, ScanOperation, ScanOperator, ScanOptions, ScanPath, Segments, scan, scan_into,
     scan_with, supports_scan,
 };
-pub use scatter::{ScatterMode, scatter_into, supports_scatter};
+pub use scatter::{
+    Duplicates, ScatterMode, ScatterOptions, ScatterPath, scatter_into, supports_scatter,
+};
 pub use search::{Side, search_sorted};
 pub use sort::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path, sort_with_indices};
 pub use top_k::top_k;
