@@ -8,6 +8,7 @@ pub(super) mod model;
 mod refusals;
 pub mod scan;
 mod scatter;
+mod segment;
 mod sort;
 mod top_k;
 
@@ -22,6 +23,8 @@ pub fn cases() -> Vec<Case> {
         scatter::cases(),
         refusals::cases(),
         scan::cases(),
+        segment::cases(),
+        segment::bag::cases(),
         sort::cases(),
         top_k::cases(),
     ]
