@@ -7,13 +7,14 @@
 //! | [`sort`], [`sort_pairs`], [`argsort`], [`sort_with_indices`] | keys along an axis in order, and what goes with them |
 //! | [`top_k`] | the largest or smallest along an axis, and their places |
 //! | [`search_sorted`] | where values would go in sorted rows |
-//! | [`bincount`], [`histogram`] | how often each number is there, or values of each part of a range |
+//! | [`bincount`], [`histogram`], [`bins_of`] | how often each number is there, or values of each part of a range; where each value is counted |
 //! | [`scan`](fn@scan), [`scan_into`], [`scan_with`] | `out[.., n, ..] =` all of `input[.., 0..=n, ..]` combined |
 //! | [`select`], [`select_by`], [`partition`] | the elements that a mask or a predicate keeps |
 //! | [`segment_reduce`] | the rows of each segment combined |
 //! | [`embedding_bag`] | rows of a table that indices name, combined bag by bag |
 //! | [`nonzero`] | the coordinates of elements that are not 0 |
 //! | [`unique_consecutive`], [`run_length`] | runs of equal elements |
+//! | [`unique`] | the values that are there, in order, how often, and which each element has |
 //!
 //! Tensors are [`TensorHandle`](cubecl::std::tensor::TensorHandle)s with any strides. Every call is checked before
 //! anything is launched; what an index out of range does is its [`Bounds`].
@@ -60,10 +61,12 @@ mod search;
 mod segment;
 mod sort;
 mod top_k;
+mod widths;
 
 /// The kernels themselves, for tests that compile them without a device.
 #[doc(hidden)]
 pub mod raw {
+    pub use crate::gather::bulk::{gather_bulk, gather_bulk_kernel, supports_bulk};
     pub use crate::gather::{gather_kernel, gather_strided_kernel};
     pub use crate::plan::Cut;
     /// Of compactions.
@@ -82,18 +85,18 @@ pub mod raw {
     }
     /// Of histograms.
     pub mod histogram {
-        pub use crate::histogram::{Binning, Counting, histogram_kernel};
+        pub use crate::histogram::raw::*;
     }
 }
 
 pub use compact::{
-    CompactOptions, Compacted, NonZero, Partition, Predicate, Unique, nonzero, partition,
-    run_length, select, select_by, unique_consecutive,
+    CompactOptions, Compacted, NonZero, Partition, Predicate, Runs, Unique, UniqueOptions, nonzero,
+    partition, run_length, select, select_by, unique, unique_consecutive,
 };
 pub use explain::{Plan, explain_gather, explain_scatter};
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
-pub use histogram::{bincount, histogram, supports_bincount};
+pub use histogram::{bincount, bins_of, histogram, supports_histogram};
 pub use scan::{
     Determinism, ScanOperation, ScanOperator, ScanOptions, ScanPath, Segments, scan, scan_into,
     scan_with, supports_scan,

@@ -1,5 +1,8 @@
 //! Benchmarks on one device.
 
+#[cfg(feature = "burn")]
+mod burn;
+
 use std::{
     fs::File,
     io::{BufWriter, Write},
@@ -7,7 +10,7 @@ use std::{
     process::ExitCode,
 };
 
-use girih_bench::{Options, Run};
+use girih_bench::{Options, Run, host};
 use girih_testkit::{DeviceKind, Rt};
 
 /// Times the workloads whose name contains one of `filters`, on `device` or the first of cuda, wgsl, vulkan and cpu that
@@ -39,7 +42,12 @@ fn bench(
     json: Option<&Path>,
 ) -> Result<Run, String> {
     let rt = choose(device)?;
-    let run = girih_bench::run(&rt.client, &Options::of(&rt.client).only(filters));
+    let mut run = girih_bench::run(&rt.client, &Options::of(&rt.client).only(filters));
+    #[allow(unused_mut, reason = "a build without Burn has no more calls")]
+    let mut calls = host::launchers(&rt.client);
+    #[cfg(feature = "burn")]
+    calls.extend(burn::calls(rt));
+    host::run(&rt.client, &calls, filters, &mut run);
     if let Some(path) = json {
         write(&run, path).map_err(|error| format!("{}: {error}", path.display()))?;
     }
@@ -59,22 +67,22 @@ pub(crate) fn choose(device: Option<DeviceKind>) -> Result<&'static Rt, String> 
 }
 
 fn measured(run: &Run) -> usize {
-    run.measured.len() + run.collectives.len() + run.sorts.len()
+    run.measured.len() + run.collectives.len() + run.sorts.len() + run.host.len()
 }
 
 fn write(run: &Run, path: &Path) -> std::io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
-    for measurement in &run.measured {
-        serde_json::to_writer(&mut file, measurement)?;
-        writeln!(file)?;
-    }
-    for measurement in &run.collectives {
-        serde_json::to_writer(&mut file, measurement)?;
-        writeln!(file)?;
-    }
-    for measurement in &run.sorts {
-        serde_json::to_writer(&mut file, measurement)?;
-        writeln!(file)?;
-    }
+    lines(&mut file, run.measured.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.collectives.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.sorts.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.host.iter().map(serde_json::to_string))?;
     file.flush()
+}
+
+/// One object a line.
+fn lines(
+    file: &mut impl Write,
+    mut objects: impl Iterator<Item = serde_json::Result<String>>,
+) -> std::io::Result<()> {
+    objects.try_for_each(|object| writeln!(file, "{}", object?))
 }

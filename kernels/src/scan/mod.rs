@@ -31,7 +31,7 @@ pub use operator::ScanOperator;
 pub(crate) use operator::{Sum, extreme};
 pub(crate) use path::{lanes, require_look_back};
 pub(crate) use place::{Cuts, Row};
-pub(crate) use states::States;
+pub(crate) use states::{States, zeroed};
 pub(crate) use tile::{TilePlan, load, position};
 
 use crate::check;

@@ -3,6 +3,7 @@
 mod compact;
 mod explain;
 mod gather;
+mod histogram;
 mod keys;
 pub(super) mod model;
 mod refusals;
@@ -11,6 +12,7 @@ mod scatter;
 mod segment;
 mod sort;
 mod top_k;
+mod unique;
 
 use girih_testkit::case::Case;
 
@@ -20,6 +22,7 @@ pub fn cases() -> Vec<Case> {
         compact::cases(),
         explain::cases(),
         gather::cases(),
+        histogram::cases(),
         scatter::cases(),
         refusals::cases(),
         scan::cases(),
@@ -27,6 +30,7 @@ pub fn cases() -> Vec<Case> {
         segment::bag::cases(),
         sort::cases(),
         top_k::cases(),
+        unique::cases(),
     ]
     .concat()
 }

@@ -26,6 +26,7 @@ mod options;
 mod padding;
 mod partition;
 mod places;
+mod records;
 mod region;
 mod reporter;
 mod saturate;
