@@ -10,6 +10,8 @@
 //! | [`bincount`], [`histogram`], [`bins_of`] | how often each number is there, or values of each part of a range; where each value is counted |
 //! | [`scan`](fn@scan), [`scan_into`], [`scan_with`] | `out[.., n, ..] =` all of `input[.., 0..=n, ..]` combined |
 //! | [`select`], [`select_by`], [`partition`] | the elements that a mask or a predicate keeps |
+//! | [`segment_reduce`] | the rows of each segment combined |
+//! | [`embedding_bag`] | rows of a table that indices name, combined bag by bag |
 //! | [`nonzero`] | the coordinates of elements that are not 0 |
 //! | [`unique_consecutive`], [`run_length`] | runs of equal elements |
 //! | [`unique`] | the values that are there, in order, how often, and which each element has |
@@ -57,6 +59,7 @@ mod plan;
 mod scan;
 mod scatter;
 mod search;
+mod segment;
 mod sort;
 mod top_k;
 mod widths;
@@ -87,6 +90,9 @@ pub mod raw {
     /// Of products of matrices.
     pub mod matmul {
         pub use crate::matmul::raw::*;
+    /// Of segments.
+    pub mod segment {
+        pub use crate::segment::raw::*;
     }
     /// Of histograms.
     pub mod histogram {
@@ -112,5 +118,9 @@ pub use scatter::{
     Duplicates, ScatterMode, ScatterOptions, ScatterPath, scatter_into, supports_scatter,
 };
 pub use search::{Side, search_sorted};
+pub use segment::{
+    BagOptions, Bags, Grouping, Reduction, SegmentReduced, embedding_bag, segment_reduce,
+    segment_reduce_with_args, supports_embedding_bag, supports_segment_reduce,
+};
 pub use sort::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path, sort_with_indices};
 pub use top_k::top_k;
