@@ -44,6 +44,7 @@ pub fn device_cases() -> Vec<Case> {
         groups::cases(),
         kernels::cases(),
         large::cases(),
+        large::lists::cases(),
         memory::cases(),
         tiles::cases(),
         litmus::cases(),
