@@ -90,6 +90,7 @@ pub mod raw {
     /// Of products of matrices.
     pub mod matmul {
         pub use crate::matmul::raw::*;
+    }
     /// Of segments.
     pub mod segment {
         pub use crate::segment::raw::*;
@@ -108,7 +109,6 @@ pub use explain::{Plan, explain_gather, explain_scatter};
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
 pub use histogram::{bincount, bins_of, histogram, supports_histogram};
-pub use histogram::{bincount, histogram, supports_bincount};
 pub use matmul::Activation;
 pub use scan::{
     Determinism, ScanOperation, ScanOperator, ScanOptions, ScanPath, Segments, scan, scan_into,

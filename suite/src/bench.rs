@@ -1,8 +1,5 @@
 //! Benchmarks on one device.
 
-#[cfg(feature = "burn")]
-mod burn;
-
 use std::{
     fs::File,
     io::{BufWriter, Write},
@@ -16,6 +13,8 @@ use serde_json::Value;
 
 #[cfg(feature = "burn")]
 mod burn;
+#[cfg(feature = "burn")]
+mod host_burn;
 
 /// What a run gave, and of Burn's ops the lines and the names of those that failed.
 struct Outcome {
@@ -57,9 +56,8 @@ fn bench(
     #[allow(unused_mut, reason = "a build without Burn has no more calls")]
     let mut calls = host::launchers(&rt.client);
     #[cfg(feature = "burn")]
-    calls.extend(burn::calls(rt));
+    calls.extend(host_burn::calls(rt));
     host::run(&rt.client, &calls, filters, &mut run);
-    let run = girih_bench::run(&rt.client, &Options::of(&rt.client).only(filters));
     let (burn, failed) = of_burn(rt, filters);
     let outcome = Outcome { run, burn, failed };
     if let Some(path) = json {
@@ -94,17 +92,16 @@ pub(crate) fn choose(device: Option<DeviceKind>) -> Result<&'static Rt, String> 
     }
 }
 
-fn measured(run: &Run) -> usize {
-    run.measured.len() + run.collectives.len() + run.sorts.len() + run.host.len()
 impl Outcome {
     fn measured(&self) -> usize {
         let Run {
             measured,
             collectives,
             sorts,
+            host,
             ..
         } = &self.run;
-        measured.len() + collectives.len() + sorts.len() + self.burn.len()
+        measured.len() + collectives.len() + sorts.len() + host.len() + self.burn.len()
     }
 
     fn failed(&self) -> usize {
@@ -119,22 +116,7 @@ fn write(outcome: &Outcome, path: &Path) -> std::io::Result<()> {
     lines(&mut file, run.collectives.iter().map(serde_json::to_string))?;
     lines(&mut file, run.sorts.iter().map(serde_json::to_string))?;
     lines(&mut file, run.host.iter().map(serde_json::to_string))?;
-    for measurement in &run.measured {
-        serde_json::to_writer(&mut file, measurement)?;
-        writeln!(file)?;
-    }
-    for measurement in &run.collectives {
-        serde_json::to_writer(&mut file, measurement)?;
-        writeln!(file)?;
-    }
-    for measurement in &run.sorts {
-        serde_json::to_writer(&mut file, measurement)?;
-        writeln!(file)?;
-    }
-    for measurement in &outcome.burn {
-        serde_json::to_writer(&mut file, measurement)?;
-        writeln!(file)?;
-    }
+    lines(&mut file, outcome.burn.iter().map(serde_json::to_string))?;
     file.flush()
 }
 
