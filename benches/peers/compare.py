@@ -52,7 +52,7 @@ def measurements(text: Iterable[str]) -> Iterator[Line]:
             parsed = json.loads(line)
         except json.JSONDecodeError:
             continue
-        if all(isinstance(parsed.get(time), (int, float)) for time in TIMES) and "peer" in parsed:
+        if all(isinstance(parsed.get(field), (int, float)) for field in (*TIMES, "bytes")) and "peer" in parsed:
             yield parsed
 
 
