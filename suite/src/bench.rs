@@ -7,12 +7,14 @@ use std::{
     process::ExitCode,
 };
 
-use girih_bench::{Options, Run};
+use girih_bench::{Options, Run, host};
 use girih_testkit::{DeviceKind, Rt};
 use serde_json::Value;
 
 #[cfg(feature = "burn")]
 mod burn;
+#[cfg(feature = "burn")]
+mod host_burn;
 
 /// What a run gave, and of Burn's ops the lines and the names of those that failed.
 struct Outcome {
@@ -50,7 +52,12 @@ fn bench(
     json: Option<&Path>,
 ) -> Result<Outcome, String> {
     let rt = choose(device)?;
-    let run = girih_bench::run(&rt.client, &Options::of(&rt.client).only(filters));
+    let mut run = girih_bench::run(&rt.client, &Options::of(&rt.client).only(filters));
+    #[allow(unused_mut, reason = "a build without Burn has no more calls")]
+    let mut calls = host::launchers(&rt.client);
+    #[cfg(feature = "burn")]
+    calls.extend(host_burn::calls(rt));
+    host::run(&rt.client, &calls, filters, &mut run);
     let (burn, failed) = of_burn(rt, filters);
     let outcome = Outcome { run, burn, failed };
     if let Some(path) = json {
@@ -91,9 +98,10 @@ impl Outcome {
             measured,
             collectives,
             sorts,
+            host,
             ..
         } = &self.run;
-        measured.len() + collectives.len() + sorts.len() + self.burn.len()
+        measured.len() + collectives.len() + sorts.len() + host.len() + self.burn.len()
     }
 
     fn failed(&self) -> usize {
@@ -104,21 +112,18 @@ impl Outcome {
 fn write(outcome: &Outcome, path: &Path) -> std::io::Result<()> {
     let run = &outcome.run;
     let mut file = BufWriter::new(File::create(path)?);
-    for measurement in &run.measured {
-        serde_json::to_writer(&mut file, measurement)?;
-        writeln!(file)?;
-    }
-    for measurement in &run.collectives {
-        serde_json::to_writer(&mut file, measurement)?;
-        writeln!(file)?;
-    }
-    for measurement in &run.sorts {
-        serde_json::to_writer(&mut file, measurement)?;
-        writeln!(file)?;
-    }
-    for measurement in &outcome.burn {
-        serde_json::to_writer(&mut file, measurement)?;
-        writeln!(file)?;
-    }
+    lines(&mut file, run.measured.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.collectives.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.sorts.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.host.iter().map(serde_json::to_string))?;
+    lines(&mut file, outcome.burn.iter().map(serde_json::to_string))?;
     file.flush()
+}
+
+/// One object a line.
+fn lines(
+    file: &mut impl Write,
+    mut objects: impl Iterator<Item = serde_json::Result<String>>,
+) -> std::io::Result<()> {
+    objects.try_for_each(|object| writeln!(file, "{}", object?))
 }

@@ -5,10 +5,12 @@ mod explain;
 mod gather;
 mod histogram;
 mod keys;
+pub mod matmul;
 pub(super) mod model;
 mod refusals;
 pub mod scan;
 mod scatter;
+mod segment;
 mod sort;
 mod top_k;
 mod unique;
@@ -25,6 +27,8 @@ pub fn cases() -> Vec<Case> {
         scatter::cases(),
         refusals::cases(),
         scan::cases(),
+        segment::cases(),
+        segment::bag::cases(),
         sort::cases(),
         top_k::cases(),
         unique::cases(),
