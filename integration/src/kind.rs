@@ -55,11 +55,14 @@ pub(crate) mod sealed {
         /// What a mask keeps, with room for all, and its count.
         fn select(tensor: DispatchTensor, mask: DispatchTensor)
         -> (DispatchTensor, DispatchTensor);
+
+        /// The first rows of a room.
+        fn first(room: DispatchTensor, count: usize) -> DispatchTensor;
     }
 }
 
 macro_rules! ops {
-    ($kind:ident: $gather:ident, $scatter:ident, $scatter_sum:ident, $scan:ident, $select:ident) => {
+    ($kind:ident: $gather:ident, $scatter:ident, $scatter_sum:ident, $scan:ident, $select:ident, $first:ident) => {
         impl sealed::Ops for $kind {
             fn gather(
                 table: DispatchTensor,
@@ -106,8 +109,12 @@ macro_rules! ops {
             ) -> (DispatchTensor, DispatchTensor) {
                 Dispatch::$select(tensor, mask)
             }
+
+            fn first(room: DispatchTensor, count: usize) -> DispatchTensor {
+                Dispatch::$first(room, count)
+            }
         }
     };
 }
-ops!(Float: gather_float, scatter_float, scatter_sum_float, scan_float, select_masked_float);
-ops!(Int: gather_int, scatter_int, scatter_sum_int, scan_int, select_masked_int);
+ops!(Float: gather_float, scatter_float, scatter_sum_float, scan_float, select_masked_float, first_float);
+ops!(Int: gather_int, scatter_int, scatter_sum_int, scan_int, select_masked_int, first_int);
