@@ -239,6 +239,8 @@ fn others() -> Vec<Subject> {
         most,
     };
     vec![
+        // What a call costs that does next to nothing.
+        subject("add", call!(|of| of.floats.clone() + 1.0), usize::MAX),
         subject("cumsum", call!(|of| of.numbers.clone().cumsum(0)), 1 << 20),
         subject("sort", call!(|of| of.floats.clone().sort(0)), 1 << 20),
         subject("argsort", call!(|of| of.floats.clone().argsort(0)), 1 << 20),
