@@ -108,7 +108,7 @@ impl Walk {
 }
 
 /// The element that the handle starts at; one that no vector starts at where it starts within an element.
-fn start(handle: &Handle, size: usize) -> u64 {
+pub(crate) fn start(handle: &Handle, size: usize) -> u64 {
     let (bytes, size) = (handle.offset_start.unwrap_or(0), size as u64);
     match bytes.is_multiple_of(size) {
         true => bytes / size,
@@ -151,16 +151,20 @@ impl Tiling {
 
     /// One cube per tile.
     pub(crate) fn cubes(&self, device: &Device) -> CubeCount {
-        let total: usize = self.tiles.iter().product();
-        let (max_x, max_y, _) = device.client().properties().hardware.max_cube_count;
-        let rows = total.div_ceil(max_x as usize);
-        let (y, z) = (rows.min(max_y as usize), rows.div_ceil(max_y as usize));
-        CubeCount::new_3d(total.div_ceil(y * z) as u32, y as u32, z as u32)
+        cubes(device, self.tiles.iter().product())
     }
 }
 
+/// At least so many cubes, however many the device has along one axis.
+pub(crate) fn cubes(device: &Device, total: usize) -> CubeCount {
+    let (max_x, max_y, _) = device.client().properties().hardware.max_cube_count;
+    let rows = total.div_ceil(max_x as usize);
+    let (y, z) = (rows.min(max_y as usize), rows.div_ceil(max_y as usize));
+    CubeCount::new_3d(total.div_ceil(y * z) as u32, y as u32, z as u32)
+}
+
 /// Enough units to fill a GPU's processor with few cubes; on a CPU all that a cube has, which is one per core.
-fn cube_units(device: &Device) -> u32 {
+pub(crate) fn cube_units(device: &Device) -> u32 {
     let most = device
         .client()
         .properties()
@@ -248,7 +252,7 @@ impl Place {
 }
 
 /// Wide enough for an offset anywhere in the buffer.
-fn address(tensor: &TensorHandle) -> AddressType {
+pub(crate) fn address(tensor: &TensorHandle) -> AddressType {
     AddressType::from_len(tensor.handle.size() as usize / tensor.dtype.size())
 }
 

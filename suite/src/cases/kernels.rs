@@ -1,10 +1,12 @@
 //! The launchers: every argument's kinds against a host model, refusals, and what a device keeps after them.
 
+mod along;
 mod compact;
 mod explain;
 mod gather;
 mod keys;
 pub(super) mod model;
+mod paged;
 mod refusals;
 pub mod scan;
 mod scatter;
@@ -16,10 +18,12 @@ use girih_testkit::case::Case;
 /// Every case of the launchers.
 pub fn cases() -> Vec<Case> {
     [
+        along::cases(),
         compact::cases(),
         explain::cases(),
         gather::cases(),
         scatter::cases(),
+        paged::cases(),
         refusals::cases(),
         scan::cases(),
         sort::cases(),

@@ -1,4 +1,6 @@
 //! What happens to an index that is out of range.
+// CubeCL's macro writes undocumented twins of the functions.
+#![allow(missing_docs)]
 
 use super::reporter::ReporterExpand;
 use crate::handle::comptime_handle;
@@ -69,13 +71,31 @@ bounds_pack!(3: A, B, C);
 bounds_pack!(4: A, B, C, D);
 bounds_pack!(5: A, B, C, D, F);
 
-/// Where in range an index points, and whether it is (`true` under [`Bounds::Assume`]).
+/// Where in range of an axis an index points, and whether it is in range (`true` under [`Bounds::Assume`]): what every view
+/// does with its indices, for kernels that access memory themselves.
+///
+/// ```
+/// use cubecl::prelude::*;
+/// use girih::prelude::*;
+/// use girih::view::resolve;
+///
+/// /// out[n] = x[index[n]], where -1 is the last element; 0 where there is none.
+/// #[cube(launch_unchecked)]
+/// fn pick(x: &[f32], index: &[i32], out: &mut [f32]) {
+///     let at = ABSOLUTE_POS;
+///     if at < out.len() {
+///         let (element, is_in) = resolve::<i32>(index[at], x.len(), Bounds::Wrap);
+///         let mut picked = 0.0f32;
+///         if is_in {
+///             picked = x[element];
+///         }
+///         out[at] = picked;
+///     }
+/// }
+/// # fn main() {}
+/// ```
 #[cube]
-pub(super) fn resolve<I: Int>(
-    index: I,
-    extent: usize,
-    #[comptime] bounds: Bounds,
-) -> (usize, bool) {
+pub fn resolve<I: Int>(index: I, extent: usize, #[comptime] bounds: Bounds) -> (usize, bool) {
     let zero = I::from_int(0);
     match comptime!(bounds) {
         Bounds::Assume => (usize::cast_from(index), true.runtime()),
