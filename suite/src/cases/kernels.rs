@@ -1,5 +1,6 @@
 //! The launchers: every argument's kinds against a host model, refusals, and what a device keeps after them.
 
+mod along;
 mod compact;
 mod explain;
 mod gather;
@@ -7,6 +8,7 @@ mod histogram;
 mod keys;
 pub mod matmul;
 pub(super) mod model;
+mod paged;
 mod refusals;
 pub mod scan;
 mod scatter;
@@ -20,11 +22,13 @@ use girih_testkit::case::Case;
 /// Every case of the launchers.
 pub fn cases() -> Vec<Case> {
     [
+        along::cases(),
         compact::cases(),
         explain::cases(),
         gather::cases(),
         histogram::cases(),
         scatter::cases(),
+        paged::cases(),
         refusals::cases(),
         scan::cases(),
         segment::cases(),
