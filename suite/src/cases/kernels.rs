@@ -3,8 +3,8 @@
 mod compact;
 mod explain;
 mod gather;
+pub mod hopper;
 mod keys;
-pub mod matmul;
 pub(super) mod model;
 mod refusals;
 pub mod scan;
@@ -20,6 +20,7 @@ pub fn cases() -> Vec<Case> {
         compact::cases(),
         explain::cases(),
         gather::cases(),
+        hopper::cases(),
         scatter::cases(),
         refusals::cases(),
         scan::cases(),
