@@ -5,8 +5,8 @@ mod compact;
 mod explain;
 mod gather;
 mod histogram;
+pub mod hopper;
 mod keys;
-pub mod matmul;
 pub(super) mod model;
 mod paged;
 mod refusals;
@@ -27,6 +27,7 @@ pub fn cases() -> Vec<Case> {
         explain::cases(),
         gather::cases(),
         histogram::cases(),
+        hopper::cases(),
         scatter::cases(),
         paged::cases(),
         refusals::cases(),

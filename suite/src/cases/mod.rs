@@ -65,7 +65,7 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
         offline_sort::cases(),
         groups::instructions::cases(),
         groups::costs::cases(),
-        kernels::matmul::compiled::cases(),
+        kernels::hopper::compiled::cases(),
         kernels::scan::compiled::cases(),
         memory::instructions::cases(),
         litmus::compiled::cases(),
