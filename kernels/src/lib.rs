@@ -104,8 +104,9 @@ pub use scan::{
 pub use scatter::{ScatterMode, scatter_into, supports_scatter};
 pub use search::{Side, search_sorted};
 pub use segment::{
-    BagOptions, Bags, Grouping, Reduction, SegmentReduced, embedding_bag, segment_reduce,
-    segment_reduce_with_args, supports_embedding_bag, supports_segment_reduce,
+    BagGradients, BagOptions, Bags, Grouping, Reduction, SegmentReduced, embedding_bag,
+    embedding_bag_backward, segment_reduce, segment_reduce_backward, segment_reduce_with_args,
+    supports_embedding_bag, supports_embedding_bag_backward, supports_segment_reduce,
 };
 pub use sort::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path, sort_with_indices};
 pub use top_k::top_k;

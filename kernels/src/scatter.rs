@@ -259,7 +259,7 @@ fn lacks_add(device: &Device, element: ElemType, rows: &str) -> Error {
 }
 
 /// The widths in which the device adds elements of the type atomically, widest first.
-fn atomic_widths(device: &Device, element: ElemType) -> Vec<usize> {
+pub(crate) fn atomic_widths(device: &Device, element: ElemType) -> Vec<usize> {
     [8, 4, 2, 1]
         .into_iter()
         .filter(|&width| device.adds_atomically(element, width))
