@@ -3,6 +3,7 @@
 //! | launcher | computes |
 //! |---|---|
 //! | [`gather`], [`gather_into`] | `out[.., n, ..] = input[.., index[n], ..]` |
+//! | [`gather_backward`] | `out[.., i, ..]` the sum of all `gradient[.., n, ..]` with `index[n] = i` |
 //! | [`scatter_into`] | `target[.., index[n], ..] =` or `+= updates[.., n, ..]` |
 //! | [`sort`], [`sort_pairs`], [`argsort`], [`sort_with_indices`] | keys along an axis in order, and what goes with them |
 //! | [`top_k`] | the largest or smallest along an axis, and their places |
@@ -105,8 +106,9 @@ pub use scatter::{ScatterMode, scatter_into, supports_scatter};
 pub use search::{Side, search_sorted};
 pub use segment::{
     BagGradients, BagOptions, Bags, Grouping, Reduction, SegmentReduced, embedding_bag,
-    embedding_bag_backward, segment_reduce, segment_reduce_backward, segment_reduce_with_args,
-    supports_embedding_bag, supports_embedding_bag_backward, supports_segment_reduce,
+    embedding_bag_backward, gather_backward, segment_reduce, segment_reduce_backward,
+    segment_reduce_with_args, supports_embedding_bag, supports_embedding_bag_backward,
+    supports_segment_reduce,
 };
 pub use sort::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path, sort_with_indices};
 pub use top_k::top_k;

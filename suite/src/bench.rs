@@ -67,7 +67,7 @@ pub(crate) fn choose(device: Option<DeviceKind>) -> Result<&'static Rt, String> 
 }
 
 fn measured(run: &Run) -> usize {
-    run.measured.len() + run.collectives.len() + run.sorts.len() + run.host.len()
+    run.measured.len() + run.collectives.len() + run.sorts.len() + run.bags.len() + run.host.len()
 }
 
 fn write(run: &Run, path: &Path) -> std::io::Result<()> {
@@ -75,6 +75,7 @@ fn write(run: &Run, path: &Path) -> std::io::Result<()> {
     lines(&mut file, run.measured.iter().map(serde_json::to_string))?;
     lines(&mut file, run.collectives.iter().map(serde_json::to_string))?;
     lines(&mut file, run.sorts.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.bags.iter().map(serde_json::to_string))?;
     lines(&mut file, run.host.iter().map(serde_json::to_string))?;
     file.flush()
 }

@@ -418,15 +418,21 @@ pub fn weights_kernel<E: Numeric, A: Numeric, I: Int, F: Int, N: Size>(
         let cube = turn * CUBE_COUNT + CUBE_POS;
         let number =
             cube * comptime!((plan.units / plan.team) as usize) + team.group_rank() as usize;
+        let mut found = segments;
+        let mut end = 0usize;
         // The units of a plane go through the same steps, whether there is anything for them or not.
         for step in 0..window {
             let place = number * window + step;
             let is_place = number < windows && place < count;
             let place = select(is_place, place, count - 1);
-            let now = at::<F>(&ends, place);
+            if place >= end {
+                let now = at::<F>(&ends, place);
+                found = now.segment;
+                end = now.end;
+            }
             let entry = entry_at::<I, E>(&entries, place, false, plan.rules);
-            let takes_part = entry.counts && now.segment < segments;
-            let segment = select(takes_part, now.segment, 0usize);
+            let takes_part = entry.counts && found < segments;
+            let segment = select(takes_part, found, 0usize);
             let row = select(takes_part, entry.row, 0usize);
             let mut sum = A::from_int(0);
             let mut vector = team.unit_rank() as usize;

@@ -7,7 +7,7 @@ use super::backward::{
 use super::bag::{Bag, BagOptions, Bags};
 use super::grouping::{Grouped, Grouping, offsets_of};
 use super::kernels::Plan;
-use super::launch::{Columns, Ends, Job, Rows, buffer, plan, room, sum_type, teams};
+use super::launch::{Columns, Ends, Job, Rows, buffer, list, plan, room, sum_type, teams};
 use super::{Kind, Reduction, Rules, rows_of, run, supports};
 use crate::Determinism;
 use crate::check;
@@ -211,8 +211,7 @@ pub fn embedding_bag_backward(
         counts: counts.filter(|_| kind == Kind::Mean),
         rules,
     };
-    let sorts = determinism == Determinism::RunToRun
-        || atomic_widths(&device, sum_type(table.dtype)).last() != Some(&1);
+    let sorts = determinism == Determinism::RunToRun || !adds(&device, table.dtype);
     let of_table = match sorts {
         true => backward.in_order(CALL)?,
         false => backward.by_atomics(table.dtype),
@@ -226,6 +225,53 @@ pub fn embedding_bag_backward(
         table: TensorHandle::new_contiguous(bag.shape.clone(), of_table, table.dtype),
         weights,
     })
+}
+
+/// The sums of rows of a gradient, each of which belongs to one index, for a table of that shape.
+#[allow(clippy::too_many_arguments)]
+pub(super) fn sums_of_rows(
+    call: &'static str,
+    device: &Device,
+    gradient: &TensorHandle,
+    index: &TensorHandle,
+    grouping: Grouping<'_>,
+    options: BagOptions<'_>,
+    shape: &[usize],
+    determinism: Determinism,
+) -> Result<TensorHandle> {
+    let bag = Bag {
+        shape: shape.to_vec(),
+        index: list(device.client(), index),
+        weights: None,
+        grouped: grouping.group(call, device, index.shape()[0])?,
+    };
+    let backward = Backward {
+        device,
+        gradient: Rows::new(device.client(), gradient),
+        bag: &bag,
+        extent: shape[0],
+        padding: 0,
+        args: None,
+        counts: None,
+        rules: Rules {
+            bounds: options.bounds,
+            ..Rules::of_segments(Kind::Sum)
+        },
+    };
+    let sums = match determinism == Determinism::RunToRun || !adds(device, gradient.dtype) {
+        true => backward.in_order(call)?,
+        false => backward.by_atomics(gradient.dtype),
+    };
+    Ok(TensorHandle::new_contiguous(
+        shape.to_vec(),
+        sums,
+        gradient.dtype,
+    ))
+}
+
+/// Whether the device adds elements of a table's gradient one by one.
+fn adds(device: &Device, element: ElemType) -> bool {
+    atomic_widths(device, sum_type(element)).last() == Some(&1)
 }
 
 /// What the gradients of bags are made of.
@@ -399,11 +445,11 @@ impl Backward<'_> {
             return Ok(zeros(self.device, self.gradient.element, self.elements()));
         }
         let sum = sum_type(self.gradient.element);
-        let list = |dtype: ElemType| {
+        let made = |dtype: ElemType| {
             let handle = room(client, ends.entries, dtype.size());
             TensorHandle::new_contiguous(vec![ends.entries], handle, dtype)
         };
-        let (rows, segments, scales) = (list(U32), list(U32), list(sum));
+        let (rows, segments, scales) = (made(U32), made(U32), made(sum));
         self.places([&rows, &segments, &scales], sum);
         let options = SortOptions::default();
         let (rows, order) = sort_with_indices(client, &rows, 0, U32, &options)?;
@@ -584,7 +630,7 @@ fn each(device: &Device, elements: usize) -> (CubeCount, CubeDim) {
 }
 
 /// So many zeros.
-fn zeros(device: &Device, element: ElemType, count: usize) -> Handle {
+pub(super) fn zeros(device: &Device, element: ElemType, count: usize) -> Handle {
     let client = device.client();
     let widths = device.vector_widths(element.size());
     let width = widths

@@ -7,6 +7,7 @@ mod gradient;
 mod grouping;
 mod kernels;
 mod launch;
+mod rows;
 mod total;
 
 /// What tests compile without the launcher.
@@ -23,6 +24,7 @@ pub use gradient::{
     BagGradients, embedding_bag_backward, segment_reduce_backward, supports_embedding_bag_backward,
 };
 pub use grouping::Grouping;
+pub use rows::gather_backward;
 
 use crate::check;
 use cubecl::client::Client;

@@ -9,7 +9,7 @@ pub(super) mod model;
 mod refusals;
 pub mod scan;
 mod scatter;
-mod segment;
+pub mod segment;
 mod sort;
 mod top_k;
 mod unique;
@@ -28,6 +28,7 @@ pub fn cases() -> Vec<Case> {
         scan::cases(),
         segment::cases(),
         segment::bag::cases(),
+        segment::gradient::cases(),
         sort::cases(),
         top_k::cases(),
         unique::cases(),
