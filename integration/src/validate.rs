@@ -128,8 +128,8 @@ impl Call {
             }));
         }
         match mode {
-            ScatterMode::Set => supports_scatter(&self.client, element, by, mode, 1)?,
             ScatterMode::Add => sums(&self.client, element, by).map(|_| ())?,
+            _ => supports_scatter(&self.client, element, by, mode, 1)?,
         }
         self.reports(bounds)
     }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`gather`], [`gather_into`] | `out[.., n, ..] = input[.., index[n], ..]` |
 //! | [`gather_backward`] | `out[.., i, ..]` the sum of all `gradient[.., n, ..]` with `index[n] = i` |
-//! | [`scatter_into`] | `target[.., index[n], ..] =` or `+= updates[.., n, ..]` |
+//! | [`scatter_into`] | `target[.., index[n], ..] = updates[.., n, ..]`, or `+=`, `*=`, the smaller or the larger |
 //! | [`sort`], [`sort_pairs`], [`argsort`], [`sort_with_indices`] | keys along an axis in order, and what goes with them |
 //! | [`top_k`] | the largest or smallest along an axis, and their places |
 //! | [`search_sorted`] | where values would go in sorted rows |
@@ -55,6 +55,7 @@ mod explain;
 mod fold;
 mod gather;
 mod histogram;
+mod matmul;
 mod plan;
 mod scan;
 mod scatter;
@@ -78,8 +79,19 @@ pub mod raw {
     pub mod scan {
         pub use crate::scan::raw::*;
     }
-    pub use crate::scatter::{add_kernel, add_strided_kernel, set_kernel, set_strided_kernel};
+    /// Of scatters.
+    pub mod scatter {
+        pub use crate::scatter::direct::{
+            combine_kernel, combine_strided_kernel, set_kernel, set_strided_kernel,
+        };
+        pub use crate::scatter::sorted::{Level, keys_kernel, pick_kernel, reduce_kernel};
+        pub use crate::scatter::vote::{elect_kernel, vote_kernel};
+    }
     pub use crate::sort::raw as sort;
+    /// Of products of matrices.
+    pub mod matmul {
+        pub use crate::matmul::raw::*;
+    }
     /// Of segments.
     pub mod segment {
         pub use crate::segment::raw::*;
@@ -98,11 +110,14 @@ pub use explain::{Plan, explain_gather, explain_scatter};
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
 pub use histogram::{bincount, bins_of, histogram, supports_histogram};
+pub use matmul::Activation;
 pub use scan::{
     Determinism, ScanOperation, ScanOperator, ScanOptions, ScanPath, Segments, scan, scan_into,
     scan_with, supports_scan,
 };
-pub use scatter::{ScatterMode, scatter_into, supports_scatter};
+pub use scatter::{
+    Duplicates, ScatterMode, ScatterOptions, ScatterPath, scatter_into, supports_scatter,
+};
 pub use search::{Side, search_sorted};
 pub use segment::{
     BagGradients, BagOptions, Bags, Grouping, Reduction, SegmentReduced, embedding_bag,

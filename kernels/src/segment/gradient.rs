@@ -7,12 +7,11 @@ use super::backward::{
 use super::bag::{Bag, BagOptions, Bags};
 use super::grouping::{Grouped, Grouping, offsets_of};
 use super::kernels::Plan;
-use super::launch::{Columns, Ends, Job, Rows, buffer, list, plan, room, sum_type, teams};
+use super::launch::{Columns, Ends, Job, Rows, adds_of, buffer, list, plan, room, sum_type, teams};
 use super::{Kind, Reduction, Rules, rows_of, run, supports};
 use crate::Determinism;
 use crate::check;
 use crate::scan::cubes;
-use crate::scatter::atomic_widths;
 use crate::sort::{SortOptions, sort_with_indices};
 use cubecl::client::Client;
 use cubecl::ir::{ElemType, IntKind, UIntKind};
@@ -227,23 +226,21 @@ pub fn embedding_bag_backward(
     })
 }
 
-/// The sums of rows of a gradient, each of which belongs to one index, for a table of that shape.
-#[allow(clippy::too_many_arguments)]
+/// The sums of rows of a gradient, each of which belongs to one index, for a table of that shape; in the order of the indices.
 pub(super) fn sums_of_rows(
     call: &'static str,
     device: &Device,
     gradient: &TensorHandle,
     index: &TensorHandle,
-    grouping: Grouping<'_>,
-    options: BagOptions<'_>,
+    bounds: Bounds,
     shape: &[usize],
-    determinism: Determinism,
 ) -> Result<TensorHandle> {
+    let grouped = Grouping::Length(1).group(call, device, index.shape()[0])?;
     let bag = Bag {
         shape: shape.to_vec(),
         index: list(device.client(), index),
         weights: None,
-        grouped: grouping.group(call, device, index.shape()[0])?,
+        grouped,
     };
     let backward = Backward {
         device,
@@ -254,14 +251,11 @@ pub(super) fn sums_of_rows(
         args: None,
         counts: None,
         rules: Rules {
-            bounds: options.bounds,
+            bounds,
             ..Rules::of_segments(Kind::Sum)
         },
     };
-    let sums = match determinism == Determinism::RunToRun || !adds(device, gradient.dtype) {
-        true => backward.in_order(call)?,
-        false => backward.by_atomics(gradient.dtype),
-    };
+    let sums = backward.in_order(call)?;
     Ok(TensorHandle::new_contiguous(
         shape.to_vec(),
         sums,
@@ -271,7 +265,7 @@ pub(super) fn sums_of_rows(
 
 /// Whether the device adds elements of a table's gradient one by one.
 fn adds(device: &Device, element: ElemType) -> bool {
-    atomic_widths(device, sum_type(element)).last() == Some(&1)
+    adds_of(device, sum_type(element)).last() == Some(&1)
 }
 
 /// What the gradients of bags are made of.
@@ -352,7 +346,7 @@ impl Backward<'_> {
     }
 
     fn add(&self, sums: &Handle, sum: ElemType) {
-        let widths = atomic_widths(self.device, sum);
+        let widths = adds_of(self.device, sum);
         let readable = self.gradient.width(self.device);
         let fits = |width: &usize| readable.is_multiple_of(*width);
         let width = widths.into_iter().find(fits).unwrap_or(1);

@@ -422,6 +422,13 @@ pub(crate) fn teams(device: &Device, shares: usize, plan: Plan) -> (CubeCount, u
     }
 }
 
+/// The widths in which the device adds elements of the type atomically, widest first.
+pub(crate) fn adds_of(device: &Device, element: ElemType) -> Vec<usize> {
+    let mut widths = vec![8, 4, 2, 1];
+    widths.retain(|&width| device.adds_atomically(element, width));
+    widths
+}
+
 /// The type that elements are combined in.
 pub(crate) fn sum_type(element: ElemType) -> ElemType {
     crate::scan::sum_type(element)

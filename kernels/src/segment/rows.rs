@@ -1,23 +1,24 @@
 //! The gradient of a gather.
 
 use super::gradient::{sums_of_rows, zeros};
-use super::grouping::Grouping;
-use super::{BagOptions, Reduction};
 use crate::check;
-use crate::scatter::{ScatterMode, atomic_widths, scatter_into};
+use crate::scatter::{Duplicates, ScatterMode, ScatterOptions, scatter_into};
 use crate::{Bounds, Determinism};
 use cubecl::client::Client;
 use cubecl::std::tensor::TensorHandle;
+#[cfg(doc)]
+use girih::Error;
+use girih::Result;
 use girih::device::Device;
-use girih::{Error, Result};
 
 /// The gradient of [`gather`](crate::gather()), or of an index select, for its input: `out[.., i, ..]` is the sum of all
 /// `gradient[.., n, ..]` of which `index[n]` is `i`, and 0 where there are none.
 ///
 /// `gradient` is that of the gathered slices, with one along `axis` for each index; `extent` is the input's extent there. An index
-/// out of range passes its gradient to where `bounds` found it a place, and drops it where there was none. Along the first axis
-/// f16 and bf16 are added up in f32, and [`Determinism::RunToRun`] sorts the indices and adds in their order; a device without
-/// atomics for the type does so too.
+/// out of range passes its gradient to where `bounds` found it a place, and drops it where there was none.
+///
+/// With [`Determinism::RunToRun`] indices are sorted, and what goes to each slice is added up in their order; else it is scattered
+/// into zeros, as [`scatter_into`](crate::scatter_into()) does.
 ///
 /// ```
 /// use cubecl::{client::Client, prelude::*, std::tensor::TensorHandle};
@@ -39,9 +40,7 @@ use girih::{Error, Result};
 ///
 /// # Errors
 ///
-/// [`Error::Axis`], [`Error::Rank`], [`Error::Shape`], [`Error::Element`], [`Error::Strides`]; [`Error::Argument`] of
-/// [`Determinism::RunToRun`] along another axis than the first; [`Error::Device`] where the device does not store a type, or has no
-/// atomic addition along such an axis.
+/// [`Error::Axis`], [`Error::Rank`], [`Error::Shape`], [`Error::Element`], [`Error::Strides`], [`Error::Device`].
 pub fn gather_backward(
     client: &Client,
     gradient: &TensorHandle,
@@ -67,38 +66,20 @@ pub fn gather_backward(
         Bounds::Report => Bounds::Mask,
         bounds => bounds,
     };
-    let adds = atomic_widths(&device, gradient.dtype);
-    let by_scatter =
-        determinism == Determinism::Any && gradient.dtype.size() >= 4 && adds.last() == Some(&1);
-    if by_scatter || axis > 0 {
-        if determinism == Determinism::RunToRun {
-            return Err(Error::Argument {
-                call: CALL,
-                argument: "the determinism",
-                given: format!("RunToRun along axis {axis}"),
-                allowed: "Any, or the first axis".into(),
-            });
-        }
+    if determinism == Determinism::Any || axis > 0 {
         let elements = shape.iter().product();
         let sums = zeros(&device, gradient.dtype, elements);
         let sums = TensorHandle::new_contiguous(shape, sums, gradient.dtype);
+        let options = ScatterOptions {
+            duplicates: match determinism {
+                Determinism::Any => Duplicates::Unordered,
+                Determinism::RunToRun => Duplicates::Deterministic,
+            },
+            ..bounds.into()
+        };
         let mode = ScatterMode::Add;
-        scatter_into(client, &sums, index, gradient, axis, mode, bounds)?.into_inner();
+        scatter_into(client, &sums, index, gradient, axis, mode, options)?.into_inner();
         return Ok(sums);
     }
-    let options = BagOptions {
-        bounds,
-        ..BagOptions::new(Reduction::Sum)
-    };
-    let by = Grouping::Length(1);
-    sums_of_rows(
-        CALL,
-        &device,
-        gradient,
-        index,
-        by,
-        options,
-        &shape,
-        determinism,
-    )
+    sums_of_rows(CALL, &device, gradient, index, bounds, &shape)
 }

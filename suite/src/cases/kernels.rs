@@ -5,6 +5,7 @@ mod explain;
 mod gather;
 mod histogram;
 mod keys;
+pub mod matmul;
 pub(super) mod model;
 mod refusals;
 pub mod scan;
