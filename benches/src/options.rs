@@ -1,5 +1,6 @@
 //! What a run measures.
 
+use crate::bags;
 use crate::collectives;
 use crate::sorting;
 use crate::timing::Schedule;
@@ -26,6 +27,7 @@ pub struct Options {
     plans: Vec<Plan>,
     collectives: Vec<collectives::Plan>,
     sorts: Vec<sorting::Plan>,
+    bags: Vec<bags::Plan>,
 }
 
 /// How much a device can be asked for.
@@ -90,6 +92,7 @@ impl Options {
         Self {
             collectives: collectives::plans(client),
             sorts: sorting::plans(client),
+            bags: bags::plans(client),
             ..options
         }
     }
@@ -158,6 +161,7 @@ impl Options {
             plans: large.chain(small).collect(),
             collectives: vec![],
             sorts: vec![],
+            bags: vec![],
         }
     }
 
@@ -168,12 +172,18 @@ impl Options {
         self.plans.retain(|plan| wanted(plan.workload.name()));
         self.collectives.retain(|plan| wanted(plan.workload.name()));
         self.sorts.retain(|plan| wanted(plan.workload.name()));
+        self.bags.retain(|plan| wanted(plan.workload.name()));
         self
     }
 
     /// What will be measured, in this order.
     pub fn plans(&self) -> &[Plan] {
         &self.plans
+    }
+
+    /// Which segments and bags will be measured, after the sorts.
+    pub fn bags(&self) -> &[bags::Plan] {
+        &self.bags
     }
 
     /// Which sorts will be measured, after the collectives.

@@ -3,6 +3,7 @@
 //! | launcher | computes |
 //! |---|---|
 //! | [`gather`], [`gather_into`] | `out[.., n, ..] = input[.., index[n], ..]` |
+//! | [`gather_backward`] | `out[.., i, ..]` the sum of all `gradient[.., n, ..]` with `index[n] = i` |
 //! | [`scatter_into`] | `target[.., index[n], ..] = updates[.., n, ..]`, or `+=`, `*=`, the smaller or the larger |
 //! | [`take_along_axis`], [`take_along_axis_into`] | `out[.., j, ..] = table[.., index[.., j, ..], ..]` |
 //! | [`add_along_axis`] | `table[.., index[.., j, ..], ..] += updates[.., j, ..]` |
@@ -136,8 +137,10 @@ pub use scatter::{
 };
 pub use search::{Side, search_sorted};
 pub use segment::{
-    BagOptions, Bags, Grouping, Reduction, SegmentReduced, embedding_bag, segment_reduce,
-    segment_reduce_with_args, supports_embedding_bag, supports_segment_reduce,
+    BagGradients, BagOptions, Bags, Grouping, Reduction, SegmentReduced, embedding_bag,
+    embedding_bag_backward, gather_backward, segment_reduce, segment_reduce_backward,
+    segment_reduce_with_args, supports_embedding_bag, supports_embedding_bag_backward,
+    supports_segment_reduce,
 };
 pub use sort::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path, sort_with_indices};
 pub use top_k::top_k;

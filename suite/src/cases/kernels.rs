@@ -12,7 +12,7 @@ mod paged;
 mod refusals;
 pub mod scan;
 mod scatter;
-mod segment;
+pub mod segment;
 mod sort;
 mod top_k;
 mod unique;
@@ -34,6 +34,7 @@ pub fn cases() -> Vec<Case> {
         scan::cases(),
         segment::cases(),
         segment::bag::cases(),
+        segment::gradient::cases(),
         sort::cases(),
         top_k::cases(),
         unique::cases(),

@@ -67,6 +67,7 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
         groups::costs::cases(),
         kernels::hopper::compiled::cases(),
         kernels::scan::compiled::cases(),
+        kernels::segment::compiled::cases(),
         memory::instructions::cases(),
         litmus::compiled::cases(),
         memory::block_instructions::cases(),
