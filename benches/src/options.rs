@@ -4,7 +4,7 @@ use crate::bags;
 use crate::collectives;
 use crate::sorting;
 use crate::timing::Schedule;
-use crate::workload::{Data, Dtype, Op, Workload};
+use crate::workload::{Data, Dtype, Op, TRIALS, Workload};
 use cubecl::client::Client;
 use girih::Bounds;
 use girih::device::{Device, Target};
@@ -132,6 +132,9 @@ impl Options {
         ));
         for &length in scale.lengths {
             workloads.push(Workload::scan(length));
+            if length >= 1 << 24 {
+                workloads.extend((0..TRIALS.len()).map(|trial| Workload::trial(trial, length)));
+            }
             for op in [Op::Nonzero, Op::MaskedSelect] {
                 workloads.push(Workload::compaction(op, length));
             }
