@@ -6,15 +6,18 @@
 //! | [`take_along_axis`], [`take_along_axis_into`] | `out[.., j, ..] = table[.., index[.., j, ..], ..]` |
 //! | [`add_along_axis`] | `table[.., index[.., j, ..], ..] += updates[.., j, ..]` |
 //! | [`paged_gather`], [`page_rows`] | rows that lie in the pages of a table, by sequence |
-//! | [`scatter_into`] | `target[.., index[n], ..] =` or `+= updates[.., n, ..]` |
+//! | [`scatter_into`] | `target[.., index[n], ..] = updates[.., n, ..]`, or `+=`, `*=`, the smaller or the larger |
 //! | [`sort`], [`sort_pairs`], [`argsort`], [`sort_with_indices`] | keys along an axis in order, and what goes with them |
 //! | [`top_k`] | the largest or smallest along an axis, and their places |
 //! | [`search_sorted`] | where values would go in sorted rows |
-//! | [`bincount`], [`histogram`] | how often each number is there, or values of each part of a range |
+//! | [`bincount`], [`histogram`], [`bins_of`] | how often each number is there, or values of each part of a range; where each value is counted |
 //! | [`scan`](fn@scan), [`scan_into`], [`scan_with`] | `out[.., n, ..] =` all of `input[.., 0..=n, ..]` combined |
 //! | [`select`], [`select_by`], [`partition`] | the elements that a mask or a predicate keeps |
+//! | [`segment_reduce`] | the rows of each segment combined |
+//! | [`embedding_bag`] | rows of a table that indices name, combined bag by bag |
 //! | [`nonzero`] | the coordinates of elements that are not 0 |
 //! | [`unique_consecutive`], [`run_length`] | runs of equal elements |
+//! | [`unique`] | the values that are there, in order, how often, and which each element has |
 //!
 //! Tensors are [`TensorHandle`](cubecl::std::tensor::TensorHandle)s with any strides. Every call is checked before
 //! anything is launched; what an index out of range does is its [`Bounds`].
@@ -55,11 +58,13 @@ mod explain;
 mod fold;
 mod gather;
 mod histogram;
+mod matmul;
 mod paged;
 mod plan;
 mod scan;
 mod scatter;
 mod search;
+mod segment;
 mod sort;
 mod top_k;
 mod widths;
@@ -86,31 +91,53 @@ pub mod raw {
     pub mod scan {
         pub use crate::scan::raw::*;
     }
-    pub use crate::scatter::{add_kernel, add_strided_kernel, set_kernel, set_strided_kernel};
+    /// Of scatters.
+    pub mod scatter {
+        pub use crate::scatter::direct::{
+            combine_kernel, combine_strided_kernel, set_kernel, set_strided_kernel,
+        };
+        pub use crate::scatter::sorted::{Level, keys_kernel, pick_kernel, reduce_kernel};
+        pub use crate::scatter::vote::{elect_kernel, vote_kernel};
+    }
     pub use crate::sort::raw as sort;
+    /// Of products of matrices.
+    pub mod matmul {
+        pub use crate::matmul::raw::*;
+    }
+    /// Of segments.
+    pub mod segment {
+        pub use crate::segment::raw::*;
+    }
     /// Of histograms.
     pub mod histogram {
-        pub use crate::histogram::{Binning, Counting, histogram_kernel};
+        pub use crate::histogram::raw::*;
     }
 }
 
 pub use along::{add_along_axis, supports_add_along_axis, take_along_axis, take_along_axis_into};
 pub use compact::{
-    CompactOptions, Compacted, NonZero, Partition, Predicate, Unique, nonzero, partition,
-    run_length, select, select_by, unique_consecutive,
+    CompactOptions, Compacted, NonZero, Partition, Predicate, Runs, Unique, UniqueOptions, nonzero,
+    partition, run_length, select, select_by, unique, unique_consecutive,
 };
 pub use explain::{
     Plan, explain_gather, explain_paged_gather, explain_scatter, explain_take_along_axis,
 };
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
-pub use histogram::{bincount, histogram, supports_bincount};
+pub use histogram::{bincount, bins_of, histogram, supports_histogram};
+pub use matmul::Activation;
 pub use paged::{page_rows, page_rows_type, paged_gather};
 pub use scan::{
     Determinism, ScanOperation, ScanOperator, ScanOptions, ScanPath, Segments, scan, scan_into,
     scan_with, supports_scan,
 };
-pub use scatter::{ScatterMode, scatter_into, supports_scatter};
+pub use scatter::{
+    Duplicates, ScatterMode, ScatterOptions, ScatterPath, scatter_into, supports_scatter,
+};
 pub use search::{Side, search_sorted};
+pub use segment::{
+    BagOptions, Bags, Grouping, Reduction, SegmentReduced, embedding_bag, segment_reduce,
+    segment_reduce_with_args, supports_embedding_bag, supports_segment_reduce,
+};
 pub use sort::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path, sort_with_indices};
 pub use top_k::top_k;

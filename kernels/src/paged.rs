@@ -66,7 +66,9 @@ pub fn page_rows_kernel<T: Int, F: Int, R: Int>(
                     match &record {
                         ComptimeOption::Some(record) => {
                             if !is_in {
-                                record[0].at::<girih::memory::Device>().fetch_min::<Relaxed>(at as u32);
+                                record[0]
+                                    .at::<girih::memory::Device>()
+                                    .fetch_min::<Relaxed>(at as u32);
                             }
                         }
                         ComptimeOption::None => {}

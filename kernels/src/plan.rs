@@ -155,7 +155,7 @@ impl Tiling {
     }
 }
 
-/// At least so many cubes, however many the device has along one axis.
+/// At least so many cubes.
 pub(crate) fn cubes(device: &Device, total: usize) -> CubeCount {
     let (max_x, max_y, _) = device.client().properties().hardware.max_cube_count;
     let rows = total.div_ceil(max_x as usize);
@@ -257,7 +257,12 @@ pub(crate) fn address(tensor: &TensorHandle) -> AddressType {
 }
 
 /// The five axes of one tensor as a kernel argument: all, or the outer, the indexed and the inner one.
-fn arg(tensor: &TensorHandle, extents: [usize; 5], strides: [usize; 5], short: bool) -> TensorArg {
+pub(crate) fn arg(
+    tensor: &TensorHandle,
+    extents: [usize; 5],
+    strides: [usize; 5],
+    short: bool,
+) -> TensorArg {
     let pick = |from: [usize; 5]| match short {
         true => vec![from[1], from[2], from[4]],
         false => from.to_vec(),

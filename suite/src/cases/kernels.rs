@@ -4,14 +4,18 @@ mod along;
 mod compact;
 mod explain;
 mod gather;
+mod histogram;
 mod keys;
+pub mod matmul;
 pub(super) mod model;
 mod paged;
 mod refusals;
 pub mod scan;
 mod scatter;
+mod segment;
 mod sort;
 mod top_k;
+mod unique;
 
 use girih_testkit::case::Case;
 
@@ -22,12 +26,16 @@ pub fn cases() -> Vec<Case> {
         compact::cases(),
         explain::cases(),
         gather::cases(),
+        histogram::cases(),
         scatter::cases(),
         paged::cases(),
         refusals::cases(),
         scan::cases(),
+        segment::cases(),
+        segment::bag::cases(),
         sort::cases(),
         top_k::cases(),
+        unique::cases(),
     ]
     .concat()
 }

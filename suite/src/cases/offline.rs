@@ -3,6 +3,7 @@
 use cubecl::ir::{ElemType, FloatKind, IntKind};
 use cubecl::prelude::*;
 use girih::Bounds;
+use girih_kernels::ScatterMode;
 use girih_kernels::raw::{self, Cut};
 use girih_testkit::{
     Error, cases,
@@ -166,7 +167,7 @@ fn gather_by_bulk_copies_keeps_rows_out_of_registers(toolkit: &Toolkit) -> Resul
 
 fn scatter_set_moves_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
     let types = [ElemType::Float(FloatKind::F32), ElemType::Int(IntKind::I32)];
-    let kernel = raw::set_kernel::SetKernel::new(
+    let kernel = raw::scatter::set_kernel::SetKernel::new(
         settings(256),
         hopper(),
         target(),
@@ -193,7 +194,7 @@ fn scatter_set_moves_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
 
 fn scatter_add(toolkit: &Toolkit, element: FloatKind, atomic: usize) -> Result<Compiled, Error> {
     let types = [ElemType::Float(element), ElemType::Int(IntKind::I32)];
-    let kernel = raw::add_kernel::AddKernel::new(
+    let kernel = raw::scatter::combine_kernel::CombineKernel::new(
         settings(256),
         hopper(),
         target(),
@@ -210,6 +211,7 @@ fn scatter_add(toolkit: &Toolkit, element: FloatKind, atomic: usize) -> Result<C
         128,
         WHOLE,
         Bounds::Mask,
+        ScatterMode::Add,
         types,
     );
     toolkit.compile(kernel)

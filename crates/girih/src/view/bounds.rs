@@ -1,5 +1,5 @@
 //! What happens to an index that is out of range.
-// CubeCL's macro writes undocumented twins of the functions.
+// CubeCL's macro writes an undocumented twin of `resolve`.
 #![allow(missing_docs)]
 
 use super::reporter::ReporterExpand;
@@ -71,25 +71,22 @@ bounds_pack!(3: A, B, C);
 bounds_pack!(4: A, B, C, D);
 bounds_pack!(5: A, B, C, D, F);
 
-/// Where in range of an axis an index points, and whether it is in range (`true` under [`Bounds::Assume`]): what every view
-/// does with its indices, for kernels that access memory themselves.
+/// Where in range an index points under a rule, and whether it does (`true` under [`Bounds::Assume`]): what views do with
+/// each index, for kernels that have none. Where it does not, the place means nothing. A report is the caller's to make.
 ///
 /// ```
 /// use cubecl::prelude::*;
 /// use girih::prelude::*;
 /// use girih::view::resolve;
 ///
-/// /// out[n] = x[index[n]], where -1 is the last element; 0 where there is none.
+/// /// Marks the rows that are named.
 /// #[cube(launch_unchecked)]
-/// fn pick(x: &[f32], index: &[i32], out: &mut [f32]) {
-///     let at = ABSOLUTE_POS;
-///     if at < out.len() {
-///         let (element, is_in) = resolve::<i32>(index[at], x.len(), Bounds::Wrap);
-///         let mut picked = 0.0f32;
-///         if is_in {
-///             picked = x[element];
+/// fn mark(index: &[i32], marks: &mut [u32]) {
+///     if ABSOLUTE_POS < index.len() {
+///         let (row, is_one) = resolve::<i32>(index[ABSOLUTE_POS], marks.len(), Bounds::Wrap);
+///         if is_one {
+///             marks[row] = 1u32;
 ///         }
-///         out[at] = picked;
 ///     }
 /// }
 /// # fn main() {}

@@ -106,6 +106,9 @@ impl Host {
             match mode {
                 Scatter::Set => out.values[to] = updates.values[from],
                 Scatter::Add => out.values[to] += updates.values[from],
+                Scatter::Mul => out.values[to] *= updates.values[from],
+                Scatter::Min => out.values[to] = out.values[to].min(updates.values[from]),
+                Scatter::Max => out.values[to] = out.values[to].max(updates.values[from]),
             }
         }
         out

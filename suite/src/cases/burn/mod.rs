@@ -1,5 +1,6 @@
 //! girih-burn's ops on each device, against values and gradients that the host computes.
 
+mod counts;
 mod forward;
 mod fusion;
 mod gradients;
@@ -19,6 +20,7 @@ use host::Host;
 /// Every case of this subject.
 pub fn cases() -> Vec<Case> {
     [
+        counts::cases(),
         forward::cases(),
         fusion::cases(),
         gradients::cases(),
