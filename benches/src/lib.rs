@@ -5,6 +5,7 @@
 //! both sides of one workload can be set beside each other. `benches/results/README.md` says what the fields mean.
 #![deny(missing_docs)]
 
+pub mod bags;
 mod buffers;
 pub mod collectives;
 mod data;
@@ -15,6 +16,7 @@ mod options;
 mod prepared;
 mod random;
 pub mod sorting;
+pub mod tensor_cores;
 mod timing;
 mod verify;
 mod workload;
@@ -37,8 +39,12 @@ pub struct Run {
     pub collectives: Vec<collectives::Measurement>,
     /// The sorts that were measured, and were right.
     pub sorts: Vec<sorting::Measurement>,
+    /// The segments and bags that were measured, and were right.
+    pub bags: Vec<bags::Measurement>,
     /// What calls cost the host.
     pub host: Vec<host::Measurement>,
+    /// The products by tensor cores that were measured, and were right.
+    pub tensor_cores: Vec<tensor_cores::Measurement>,
     /// What the device cannot do: the workload's name, and what is lacking.
     pub left_out: Vec<(String, girih::Error)>,
     /// What went wrong: the workload's name, and how. It has no number.
@@ -78,6 +84,8 @@ pub fn run(client: &Client, options: &Options) -> Run {
     }
     run_collectives(client, options, &mut run);
     run_sorts(client, options, &mut run);
+    run_tensor_cores(client, options, &mut run);
+    run_bags(client, options, &mut run);
     run
 }
 
@@ -124,6 +132,50 @@ fn run_sorts(client: &Client, options: &Options, run: &mut Run) {
             Err(error) => {
                 let name = workload.name();
                 println!("{name:<42} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
+}
+
+/// The same of segments and bags.
+fn run_bags(client: &Client, options: &Options, run: &mut Run) {
+    use bags::{Measurement, Plan};
+    if options.bags().is_empty() {
+        return;
+    }
+    println!("{}", Measurement::header());
+    for Plan { workload, schedule } in options.bags() {
+        let name = workload.name();
+        if let Err(lacking) = workload.supported(client) {
+            println!("{name:<72} left out: {lacking}");
+            run.left_out.push((name, lacking));
+            continue;
+        }
+        match Measurement::take(client, workload, *schedule) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.bags.push(measurement);
+            }
+            Err(error) => {
+                println!("{name:<72} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
+}
+
+/// The same of products by tensor cores.
+fn run_tensor_cores(client: &Client, options: &Options, run: &mut Run) {
+    for workload in options.tensor_cores() {
+        match tensor_cores::Measurement::take(client, workload) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.tensor_cores.push(measurement);
+            }
+            Err(error) => {
+                let name = workload.name();
+                println!("{name:<64} FAILED: {error}");
                 run.failed.push((name, error));
             }
         }

@@ -22,6 +22,9 @@
 //! | [`gather`] | `out[.., n, ..] = table[.., index[n], ..]` | table: [`scatter_sum`] of the result's gradient |
 //! | [`scatter`] with [`Scatter::Add`] | `target[.., index[n], ..] += updates[.., n, ..]` | target: itself; updates: [`gather`] |
 //! | [`scatter`] with [`Scatter::Set`] | `target[.., index[n], ..] = updates[.., n, ..]` | target: zero where written; updates: [`gather`] |
+//! | [`take_along_axis`] | `out[.., j, ..] = table[.., index[.., j, ..], ..]` | table: [`sum_along_axis`] of the result's gradient |
+//! | [`sum_along_axis`] | `out[.., index[.., j, ..], ..] += updates[.., j, ..]` into zeros | updates: [`take_along_axis`] |
+//! | [`paged_gather`] | the rows of sequences that lie in pages | pages: sums of the gradients of the copies of each row |
 //! | [`sort`](sort()), [`sort_with_indices`], [`argsort`] | elements along an axis in order, and where they were | that of the new place |
 //! | [`top_k`] | the largest or smallest along an axis, and their places | that of the new place; the others: zero |
 //! | [`bincount`], [`search_sorted`] | how often numbers are there; where values go in sorted rows | |
@@ -51,6 +54,7 @@ mod cube;
 mod error;
 mod histogram;
 mod kind;
+mod lookup;
 mod methods;
 mod ops;
 mod scan;
@@ -66,6 +70,7 @@ pub use girih::{Bounds, view::Offence};
 pub use girih_kernels::{Determinism, ScanOperation, ScatterMode as Scatter, Side};
 pub use histogram::{HistogramBackend, histogram, weighted_bincount, weighted_histogram};
 pub use kind::Kind;
+pub use lookup::{LookupBackend, LookupKind, paged_gather, sum_along_axis, take_along_axis};
 pub use methods::IndexOps;
 pub use ops::{gather, scatter, scatter_sum};
 pub use scan::{

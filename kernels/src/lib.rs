@@ -3,7 +3,11 @@
 //! | launcher | computes |
 //! |---|---|
 //! | [`gather`], [`gather_into`] | `out[.., n, ..] = input[.., index[n], ..]` |
+//! | [`gather_backward`] | `out[.., i, ..]` the sum of all `gradient[.., n, ..]` with `index[n] = i` |
 //! | [`scatter_into`] | `target[.., index[n], ..] = updates[.., n, ..]`, or `+=`, `*=`, the smaller or the larger |
+//! | [`take_along_axis`], [`take_along_axis_into`] | `out[.., j, ..] = table[.., index[.., j, ..], ..]` |
+//! | [`add_along_axis`] | `table[.., index[.., j, ..], ..] += updates[.., j, ..]` |
+//! | [`paged_gather`], [`page_rows`] | rows that lie in the pages of a table, by sequence |
 //! | [`sort`], [`sort_pairs`], [`argsort`], [`sort_with_indices`] | keys along an axis in order, and what goes with them |
 //! | [`top_k`] | the largest or smallest along an axis, and their places |
 //! | [`search_sorted`] | where values would go in sorted rows |
@@ -48,6 +52,7 @@
 //! ```
 #![deny(missing_docs)]
 
+mod along;
 mod check;
 mod compact;
 mod explain;
@@ -55,6 +60,7 @@ mod fold;
 mod gather;
 mod histogram;
 mod matmul;
+mod paged;
 mod plan;
 mod scan;
 mod scatter;
@@ -70,6 +76,14 @@ pub mod raw {
     pub use crate::gather::bulk::{gather_bulk, gather_bulk_kernel, supports_bulk};
     pub use crate::gather::{gather_kernel, gather_strided_kernel};
     pub use crate::plan::Cut;
+    /// Of elements along an axis.
+    pub mod along {
+        pub use crate::along::raw::*;
+    }
+    /// Of pages.
+    pub mod paged {
+        pub use crate::paged::page_rows_kernel;
+    }
     /// Of compactions.
     pub mod compact {
         pub use crate::compact::raw::*;
@@ -101,15 +115,19 @@ pub mod raw {
     }
 }
 
+pub use along::{add_along_axis, supports_add_along_axis, take_along_axis, take_along_axis_into};
 pub use compact::{
     CompactOptions, Compacted, NonZero, Partition, Predicate, Runs, Unique, UniqueOptions, nonzero,
     partition, run_length, select, select_by, unique, unique_consecutive,
 };
-pub use explain::{Plan, explain_gather, explain_scatter};
+pub use explain::{
+    Plan, explain_gather, explain_paged_gather, explain_scatter, explain_take_along_axis,
+};
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
 pub use histogram::{bincount, bins_of, histogram, supports_histogram};
 pub use matmul::Activation;
+pub use paged::{page_rows, page_rows_type, paged_gather};
 pub use scan::{
     Determinism, ScanOperation, ScanOperator, ScanOptions, ScanPath, Segments, scan, scan_into,
     scan_with, supports_scan,
@@ -119,8 +137,10 @@ pub use scatter::{
 };
 pub use search::{Side, search_sorted};
 pub use segment::{
-    BagOptions, Bags, Grouping, Reduction, SegmentReduced, embedding_bag, segment_reduce,
-    segment_reduce_with_args, supports_embedding_bag, supports_segment_reduce,
+    BagGradients, BagOptions, Bags, Grouping, Reduction, SegmentReduced, embedding_bag,
+    embedding_bag_backward, gather_backward, segment_reduce, segment_reduce_backward,
+    segment_reduce_with_args, supports_embedding_bag, supports_embedding_bag_backward,
+    supports_segment_reduce,
 };
 pub use sort::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path, sort_with_indices};
 pub use top_k::top_k;

@@ -98,10 +98,13 @@ impl Outcome {
             measured,
             collectives,
             sorts,
+            bags,
             host,
+            tensor_cores,
             ..
         } = &self.run;
-        measured.len() + collectives.len() + sorts.len() + host.len() + self.burn.len()
+        let kernels = measured.len() + collectives.len() + sorts.len() + bags.len();
+        kernels + tensor_cores.len() + host.len() + self.burn.len()
     }
 
     fn failed(&self) -> usize {
@@ -115,6 +118,11 @@ fn write(outcome: &Outcome, path: &Path) -> std::io::Result<()> {
     lines(&mut file, run.measured.iter().map(serde_json::to_string))?;
     lines(&mut file, run.collectives.iter().map(serde_json::to_string))?;
     lines(&mut file, run.sorts.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.bags.iter().map(serde_json::to_string))?;
+    lines(
+        &mut file,
+        run.tensor_cores.iter().map(serde_json::to_string),
+    )?;
     lines(&mut file, run.host.iter().map(serde_json::to_string))?;
     lines(&mut file, outcome.burn.iter().map(serde_json::to_string))?;
     file.flush()

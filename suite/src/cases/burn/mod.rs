@@ -5,6 +5,7 @@ mod forward;
 mod fusion;
 mod gradients;
 mod host;
+mod lookups;
 mod readme;
 mod refusals;
 mod report;
@@ -23,6 +24,7 @@ pub fn cases() -> Vec<Case> {
         forward::cases(),
         fusion::cases(),
         gradients::cases(),
+        lookups::cases(),
         readme::cases(),
         refusals::cases(),
         report::cases(),
