@@ -16,6 +16,7 @@ mod options;
 mod prepared;
 mod random;
 pub mod sorting;
+pub mod tensor_cores;
 mod timing;
 mod verify;
 mod workload;
@@ -42,6 +43,8 @@ pub struct Run {
     pub bags: Vec<bags::Measurement>,
     /// What calls cost the host.
     pub host: Vec<host::Measurement>,
+    /// The products by tensor cores that were measured, and were right.
+    pub tensor_cores: Vec<tensor_cores::Measurement>,
     /// What the device cannot do: the workload's name, and what is lacking.
     pub left_out: Vec<(String, girih::Error)>,
     /// What went wrong: the workload's name, and how. It has no number.
@@ -81,6 +84,7 @@ pub fn run(client: &Client, options: &Options) -> Run {
     }
     run_collectives(client, options, &mut run);
     run_sorts(client, options, &mut run);
+    run_tensor_cores(client, options, &mut run);
     run_bags(client, options, &mut run);
     run
 }
@@ -155,6 +159,23 @@ fn run_bags(client: &Client, options: &Options, run: &mut Run) {
             }
             Err(error) => {
                 println!("{name:<72} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
+}
+
+/// The same of products by tensor cores.
+fn run_tensor_cores(client: &Client, options: &Options, run: &mut Run) {
+    for workload in options.tensor_cores() {
+        match tensor_cores::Measurement::take(client, workload) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.tensor_cores.push(measurement);
+            }
+            Err(error) => {
+                let name = workload.name();
+                println!("{name:<64} FAILED: {error}");
                 run.failed.push((name, error));
             }
         }

@@ -3,6 +3,7 @@
 use crate::bags;
 use crate::collectives;
 use crate::sorting;
+use crate::tensor_cores;
 use crate::timing::Schedule;
 use crate::workload::{Data, Dtype, Op, Workload};
 use cubecl::client::Client;
@@ -27,6 +28,7 @@ pub struct Options {
     plans: Vec<Plan>,
     collectives: Vec<collectives::Plan>,
     sorts: Vec<sorting::Plan>,
+    tensor_cores: Vec<tensor_cores::Workload>,
     bags: Vec<bags::Plan>,
 }
 
@@ -92,6 +94,7 @@ impl Options {
         Self {
             collectives: collectives::plans(client),
             sorts: sorting::plans(client),
+            tensor_cores: tensor_cores::workloads(client),
             bags: bags::plans(client),
             ..options
         }
@@ -161,6 +164,7 @@ impl Options {
             plans: large.chain(small).collect(),
             collectives: vec![],
             sorts: vec![],
+            tensor_cores: vec![],
             bags: vec![],
         }
     }
@@ -172,6 +176,7 @@ impl Options {
         self.plans.retain(|plan| wanted(plan.workload.name()));
         self.collectives.retain(|plan| wanted(plan.workload.name()));
         self.sorts.retain(|plan| wanted(plan.workload.name()));
+        self.tensor_cores.retain(|workload| wanted(workload.name()));
         self.bags.retain(|plan| wanted(plan.workload.name()));
         self
     }
@@ -184,6 +189,11 @@ impl Options {
     /// Which segments and bags will be measured, after the sorts.
     pub fn bags(&self) -> &[bags::Plan] {
         &self.bags
+    }
+
+    /// Which products by tensor cores will be measured, last of all.
+    pub fn tensor_cores(&self) -> &[tensor_cores::Workload] {
+        &self.tensor_cores
     }
 
     /// Which sorts will be measured, after the collectives.

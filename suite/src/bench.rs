@@ -100,10 +100,11 @@ impl Outcome {
             sorts,
             bags,
             host,
+            tensor_cores,
             ..
         } = &self.run;
         let kernels = measured.len() + collectives.len() + sorts.len() + bags.len();
-        kernels + host.len() + self.burn.len()
+        kernels + tensor_cores.len() + host.len() + self.burn.len()
     }
 
     fn failed(&self) -> usize {
@@ -118,6 +119,10 @@ fn write(outcome: &Outcome, path: &Path) -> std::io::Result<()> {
     lines(&mut file, run.collectives.iter().map(serde_json::to_string))?;
     lines(&mut file, run.sorts.iter().map(serde_json::to_string))?;
     lines(&mut file, run.bags.iter().map(serde_json::to_string))?;
+    lines(
+        &mut file,
+        run.tensor_cores.iter().map(serde_json::to_string),
+    )?;
     lines(&mut file, run.host.iter().map(serde_json::to_string))?;
     lines(&mut file, outcome.burn.iter().map(serde_json::to_string))?;
     file.flush()
