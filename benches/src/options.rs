@@ -5,7 +5,7 @@ use crate::collectives;
 use crate::sorting;
 use crate::tensor_cores;
 use crate::timing::Schedule;
-use crate::workload::{Data, Dtype, Op, Workload};
+use crate::workload::{Data, Dtype, Op, TRIALS, Way, Workload};
 use cubecl::client::Client;
 use girih::Bounds;
 use girih::device::{Device, Target};
@@ -135,6 +135,9 @@ impl Options {
         ));
         for &length in scale.lengths {
             workloads.push(Workload::scan(length));
+            if length >= 1 << 24 {
+                workloads.extend((0..TRIALS.len()).map(|trial| Workload::trial(trial, length)));
+            }
             for op in [Op::Nonzero, Op::MaskedSelect] {
                 workloads.push(Workload::compaction(op, length));
             }
@@ -173,6 +176,10 @@ impl Options {
     pub fn only(mut self, filters: &[String]) -> Self {
         let wanted =
             |name: String| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
+        // A trial, which has to be asked for: where it fails it takes the device with it.
+        let trials = filters.iter().any(|filter| filter.contains("bulk"));
+        self.plans
+            .retain(|plan| trials || plan.workload.way == Way::Launcher);
         self.plans.retain(|plan| wanted(plan.workload.name()));
         self.collectives.retain(|plan| wanted(plan.workload.name()));
         self.sorts.retain(|plan| wanted(plan.workload.name()));
@@ -224,7 +231,21 @@ mod tests {
     #[test]
     fn filters_choose_by_name() {
         let all = Options::scaled(&LARGE);
-        assert_eq!(all.clone().only(&[]), all);
+        let usual = all.clone().only(&[]);
+        assert!(
+            usual
+                .plans()
+                .iter()
+                .all(|p| p.workload.way == Way::Launcher)
+        );
+        let trials = all.clone().only(&["bulk".into()]);
+        assert!(
+            trials
+                .plans()
+                .iter()
+                .all(|p| p.workload.way != Way::Launcher)
+        );
+        assert!(!trials.plans().is_empty());
         let chosen = all.clone().only(&["scatter_set".into(), "copy".into()]);
         let ops: Vec<_> = chosen.plans().iter().map(|p| p.workload.op).collect();
         assert_eq!(ops, [Op::Copy, Op::ScatterSet]);
