@@ -28,3 +28,8 @@ mod wgmma_ops;
 
 pub(crate) use emit::architecture;
 pub use emit::{cluster_barrier, fence_async, shared_address};
+
+/// The book's chapter, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/src/tensor-cores.md")]
+struct Book;
