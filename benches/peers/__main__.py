@@ -13,7 +13,7 @@ import importlib
 import json
 import sys
 
-SECTIONS = ("gather", "scatter", "cutile", "embedding", "scan", "segment", "experts", "sort")
+SECTIONS = ("gather", "scatter", "cutile", "embedding", "scan", "segment", "experts", "sort", "lookup")
 
 
 def main() -> int:

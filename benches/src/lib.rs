@@ -10,6 +10,7 @@ pub mod collectives;
 mod data;
 mod error;
 pub mod host;
+pub mod lookups;
 mod measurement;
 mod options;
 mod prepared;
@@ -37,6 +38,8 @@ pub struct Run {
     pub collectives: Vec<collectives::Measurement>,
     /// The sorts that were measured, and were right.
     pub sorts: Vec<sorting::Measurement>,
+    /// The lookups that were measured, and were right.
+    pub lookups: Vec<lookups::Measurement>,
     /// What calls cost the host.
     pub host: Vec<host::Measurement>,
     /// What the device cannot do: the workload's name, and what is lacking.
@@ -76,6 +79,7 @@ pub fn run(client: &Client, options: &Options) -> Run {
     {
         println!("{line}");
     }
+    run_lookups(client, options, &mut run);
     run_collectives(client, options, &mut run);
     run_sorts(client, options, &mut run);
     run
@@ -102,6 +106,33 @@ fn run_collectives(client: &Client, options: &Options, run: &mut Run) {
             }
             Err(error) => {
                 println!("{name:<54} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
+}
+
+/// The same of the lookups.
+fn run_lookups(client: &Client, options: &Options, run: &mut Run) {
+    use lookups::{Measurement, Plan};
+    if options.lookups().is_empty() {
+        return;
+    }
+    println!("{}", Measurement::header());
+    for Plan { workload, schedule } in options.lookups() {
+        let name = workload.name();
+        if let Err(lacking) = workload.supported(client) {
+            println!("{name:<42} left out: {lacking}");
+            run.left_out.push((name, lacking));
+            continue;
+        }
+        match Measurement::take(client, workload, *schedule) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.lookups.push(measurement);
+            }
+            Err(error) => {
+                println!("{name:<42} FAILED: {error}");
                 run.failed.push((name, error));
             }
         }

@@ -1,6 +1,7 @@
 //! What a run measures.
 
 use crate::collectives;
+use crate::lookups;
 use crate::sorting;
 use crate::timing::Schedule;
 use crate::workload::{Data, Dtype, Op, Way, Workload};
@@ -26,6 +27,7 @@ pub struct Options {
     plans: Vec<Plan>,
     collectives: Vec<collectives::Plan>,
     sorts: Vec<sorting::Plan>,
+    lookups: Vec<lookups::Plan>,
 }
 
 /// How much a device can be asked for.
@@ -90,6 +92,7 @@ impl Options {
         Self {
             collectives: collectives::plans(client),
             sorts: sorting::plans(client),
+            lookups: lookups::plans(client),
             ..options
         }
     }
@@ -117,6 +120,10 @@ impl Options {
             let columns = width / Dtype::F32.size();
             let of_width = Workload::gather(Dtype::F32, rows, columns);
             workloads.extend(cubes.iter().map(|rows| of_width.bulk(*rows)));
+        }
+        // As many rows as a product with a one-hot matrix can be asked for.
+        for dtype in [Dtype::F32, Dtype::Bf16] {
+            workloads.push(Workload::gather(dtype, 8192, COLUMNS));
         }
         for data in [Data::Uniform, Data::Among(1024), Data::Among(16)] {
             workloads.push(Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data));
@@ -158,6 +165,7 @@ impl Options {
             plans: large.chain(small).collect(),
             collectives: vec![],
             sorts: vec![],
+            lookups: vec![],
         }
     }
 
@@ -172,12 +180,18 @@ impl Options {
         self.plans.retain(|plan| wanted(plan.workload.name()));
         self.collectives.retain(|plan| wanted(plan.workload.name()));
         self.sorts.retain(|plan| wanted(plan.workload.name()));
+        self.lookups.retain(|plan| wanted(plan.workload.name()));
         self
     }
 
     /// What will be measured, in this order.
     pub fn plans(&self) -> &[Plan] {
         &self.plans
+    }
+
+    /// Which lookups will be measured, after the plans.
+    pub fn lookups(&self) -> &[lookups::Plan] {
+        &self.lookups
     }
 
     /// Which sorts will be measured, after the collectives.

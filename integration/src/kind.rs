@@ -7,8 +7,8 @@ use girih_kernels::{Determinism, ScanOperation, ScatterMode};
 
 use crate::{IndexBackend, ScanBackend};
 
-/// A result and the record of an index out of range.
-type Recorded = (DispatchTensor, DispatchTensor);
+/// A result, and the record of an index out of range where there may be one.
+type Recorded = (DispatchTensor, Option<DispatchTensor>);
 
 /// A kind of tensor whose elements can be gathered and scattered: [`Float`] and [`Int`].
 pub trait Kind: Basic + sealed::Ops {}
@@ -59,7 +59,8 @@ pub(crate) mod sealed {
 }
 
 macro_rules! ops {
-    ($kind:ident: $gather:ident, $scatter:ident, $scatter_sum:ident, $scan:ident, $select:ident) => {
+    ($kind:ident: $gather:ident, $gather_alone:ident, $scatter:ident, $scatter_sum:ident, $sum_alone:ident, $scan:ident,
+     $select:ident) => {
         impl sealed::Ops for $kind {
             fn gather(
                 table: DispatchTensor,
@@ -67,7 +68,13 @@ macro_rules! ops {
                 axis: usize,
                 bounds: Bounds,
             ) -> Recorded {
-                Dispatch::$gather(table, index, axis, bounds)
+                match bounds {
+                    Bounds::Report => {
+                        let (values, record) = Dispatch::$gather(table, index, axis, bounds);
+                        (values, Some(record))
+                    }
+                    _ => (Dispatch::$gather_alone(table, index, axis, bounds), None),
+                }
             }
 
             fn scatter(
@@ -78,7 +85,9 @@ macro_rules! ops {
                 mode: ScatterMode,
                 bounds: Bounds,
             ) -> Recorded {
-                Dispatch::$scatter(target, index, updates, axis, mode, bounds)
+                let (values, record) =
+                    Dispatch::$scatter(target, index, updates, axis, mode, bounds);
+                (values, Some(record))
             }
 
             fn scatter_sum(
@@ -88,7 +97,17 @@ macro_rules! ops {
                 extent: usize,
                 bounds: Bounds,
             ) -> Recorded {
-                Dispatch::$scatter_sum(updates, index, axis, extent, bounds)
+                match bounds {
+                    Bounds::Report => {
+                        let (values, record) =
+                            Dispatch::$scatter_sum(updates, index, axis, extent, bounds);
+                        (values, Some(record))
+                    }
+                    _ => {
+                        let sums = Dispatch::$sum_alone(updates, index, axis, extent, bounds);
+                        (sums, None)
+                    }
+                }
             }
 
             fn scan(
@@ -109,5 +128,5 @@ macro_rules! ops {
         }
     };
 }
-ops!(Float: gather_float, scatter_float, scatter_sum_float, scan_float, select_masked_float);
-ops!(Int: gather_int, scatter_int, scatter_sum_int, scan_int, select_masked_int);
+ops!(Float: gather_float, gather_float_alone, scatter_float, scatter_sum_float, scatter_sum_float_alone, scan_float, select_masked_float);
+ops!(Int: gather_int, gather_int_alone, scatter_int, scatter_sum_int, scatter_sum_int_alone, scan_int, select_masked_int);
