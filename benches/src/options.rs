@@ -2,6 +2,7 @@
 
 use crate::bags;
 use crate::collectives;
+use crate::lookups;
 use crate::sorting;
 use crate::tensor_cores;
 use crate::timing::Schedule;
@@ -30,6 +31,7 @@ pub struct Options {
     sorts: Vec<sorting::Plan>,
     tensor_cores: Vec<tensor_cores::Workload>,
     bags: Vec<bags::Plan>,
+    lookups: Vec<lookups::Plan>,
 }
 
 /// How much a device can be asked for.
@@ -96,6 +98,7 @@ impl Options {
             sorts: sorting::plans(client),
             tensor_cores: tensor_cores::workloads(client),
             bags: bags::plans(client),
+            lookups: lookups::plans(client),
             ..options
         }
     }
@@ -123,6 +126,10 @@ impl Options {
             let columns = width / Dtype::F32.size();
             let of_width = Workload::gather(Dtype::F32, rows, columns);
             workloads.extend(cubes.iter().map(|rows| of_width.bulk(*rows)));
+        }
+        // As many rows as a product with a one-hot matrix can be asked for.
+        for dtype in [Dtype::F32, Dtype::Bf16] {
+            workloads.push(Workload::gather(dtype, 8192, COLUMNS));
         }
         for data in [Data::Uniform, Data::Among(1024), Data::Among(16)] {
             workloads.push(Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data));
@@ -169,6 +176,7 @@ impl Options {
             sorts: vec![],
             tensor_cores: vec![],
             bags: vec![],
+            lookups: vec![],
         }
     }
 
@@ -185,6 +193,7 @@ impl Options {
         self.sorts.retain(|plan| wanted(plan.workload.name()));
         self.tensor_cores.retain(|workload| wanted(workload.name()));
         self.bags.retain(|plan| wanted(plan.workload.name()));
+        self.lookups.retain(|plan| wanted(plan.workload.name()));
         self
     }
 
@@ -201,6 +210,11 @@ impl Options {
     /// Which products by tensor cores will be measured, last of all.
     pub fn tensor_cores(&self) -> &[tensor_cores::Workload] {
         &self.tensor_cores
+    }
+
+    /// Which lookups will be measured, after the plans.
+    pub fn lookups(&self) -> &[lookups::Plan] {
+        &self.lookups
     }
 
     /// Which sorts will be measured, after the collectives.
