@@ -15,7 +15,9 @@ from collections.abc import Iterable, Iterator
 GIRIH = "girih"
 PEERS = ("triton", "torch", "cutile", "cub")
 TIMES = ("median_us", "window_us")
-WORKLOAD = ("op", "dtype", "rows", "columns", "data", "group", "units", "cube", "cubes", "rounds")
+WORKLOAD = (
+    "op", "dtype", "rows", "columns", "data", "path", "group", "units", "cube", "cubes", "rounds"
+)
 
 Line = dict[str, object]
 Key = tuple[object, ...]

@@ -18,7 +18,7 @@ pub struct Measurement {
     /// The workload in words.
     pub name: String,
     /// What is done.
-    pub op: Op,
+    pub op: String,
     /// The elements.
     pub dtype: Dtype,
     /// Rows of the source and of the output, and indices.
@@ -31,6 +31,8 @@ pub struct Measurement {
     pub index: &'static str,
     /// What an index out of range does.
     pub bounds: &'static str,
+    /// The kernels of a scatter, where they are not the launcher's choice.
+    pub path: Option<String>,
     /// Bytes read and written, indices included.
     pub bytes: usize,
     /// Times of a launch.
@@ -67,7 +69,7 @@ impl Measurement {
         Ok(Self {
             peer: "girih",
             name: workload.name(),
-            op: workload.op,
+            op: workload.op_name(),
             dtype: workload.dtype,
             rows: workload.rows,
             columns: workload.columns,
@@ -78,6 +80,7 @@ impl Measurement {
                 Op::Gather | Op::ScatterAdd | Op::ScatterSet => "i32",
             },
             bounds: bounds_name(workload.bounds),
+            path: workload.path.map(|path| format!("{path:?}").to_lowercase()),
             bytes,
             time,
             median_gb_per_s: gb_per_s(time.median_us),
@@ -131,7 +134,7 @@ impl Measurement {
     fn masked<'a>(&self, measured: &'a [Self]) -> Option<&'a Self> {
         let reports = self.bounds == bounds_name(Bounds::Report);
         let same = |other: &&Self| {
-            let workload = |of: &Self| (of.op, of.dtype, of.rows, of.columns, of.data);
+            let workload = |of: &Self| (of.op.clone(), of.dtype, of.rows, of.columns, of.data);
             other.bounds == bounds_name(Bounds::Mask) && workload(other) == workload(self)
         };
         measured.iter().find(|other| reports && same(other))

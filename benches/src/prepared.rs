@@ -85,8 +85,9 @@ impl Prepared {
             Op::ScatterAdd | Op::ScatterSet => {
                 let mode = op.mode().unwrap_or(ScatterMode::Set);
                 let client = &self.client;
+                let options = self.workload.options();
                 Some(scatter_into(
-                    client, output, index, source, 0, mode, bounds,
+                    client, output, index, source, 0, mode, options,
                 )?)
             }
         };

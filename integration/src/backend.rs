@@ -9,7 +9,7 @@ use burn::backend::{
     tensor::{FloatTensor, IntTensor},
 };
 use girih::Bounds;
-use girih_kernels::ScatterMode;
+use girih_kernels::{ScatterMode, ScatterOptions};
 
 /// Gather and scatter on a backend's own tensors.
 ///
@@ -41,7 +41,7 @@ pub trait IndexBackend: Backend {
         bounds: Bounds,
     ) -> (IntTensor<Self>, IntTensor<Self>);
 
-    /// A float target with slices written or added to.
+    /// A float target with slices written or combined with.
     #[fusion(meta = metadata::scatter)]
     fn scatter_float(
         target: FloatTensor<Self>,
@@ -49,10 +49,10 @@ pub trait IndexBackend: Backend {
         updates: FloatTensor<Self>,
         axis: usize,
         mode: ScatterMode,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (FloatTensor<Self>, IntTensor<Self>);
 
-    /// An integer target with slices written or added to.
+    /// An integer target with slices written or combined with.
     #[fusion(meta = metadata::scatter)]
     fn scatter_int(
         target: IntTensor<Self>,
@@ -60,7 +60,7 @@ pub trait IndexBackend: Backend {
         updates: IntTensor<Self>,
         axis: usize,
         mode: ScatterMode,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (IntTensor<Self>, IntTensor<Self>);
 
     /// Sums of float slices, `extent` of them along the axis.
@@ -70,7 +70,7 @@ pub trait IndexBackend: Backend {
         index: IntTensor<Self>,
         axis: usize,
         extent: usize,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (FloatTensor<Self>, IntTensor<Self>);
 
     /// Sums of integer slices, `extent` of them along the axis.
@@ -80,7 +80,7 @@ pub trait IndexBackend: Backend {
         index: IntTensor<Self>,
         axis: usize,
         extent: usize,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (IntTensor<Self>, IntTensor<Self>);
 }
 
@@ -88,7 +88,7 @@ pub trait IndexBackend: Backend {
 /// the functions that [`cube`](crate::cube) allocates with.
 #[cfg(feature = "fusion")]
 mod metadata {
-    use super::{Bounds, ScatterMode};
+    use super::{Bounds, ScatterMode, ScatterOptions};
     use crate::cube::{RECORD_DTYPE, record_shape, with_extent};
     use burn::backend::fusion::custom::TensorSpec;
 
@@ -104,7 +104,7 @@ mod metadata {
         axis: &usize,
         bounds: &Bounds,
     ) -> Outputs {
-        scatter_sum(table, index, axis, &index.shape[0], bounds)
+        scatter_sum(table, index, axis, &index.shape[0], &(*bounds).into())
     }
 
     pub(super) fn scatter(
@@ -113,9 +113,9 @@ mod metadata {
         _updates: &TensorSpec,
         _axis: &usize,
         _mode: &ScatterMode,
-        bounds: &Bounds,
+        options: &ScatterOptions,
     ) -> Outputs {
-        (target.clone(), record(bounds))
+        (target.clone(), record(&options.bounds))
     }
 
     pub(super) fn scatter_sum(
@@ -123,9 +123,9 @@ mod metadata {
         _index: &TensorSpec,
         axis: &usize,
         extent: &usize,
-        bounds: &Bounds,
+        options: &ScatterOptions,
     ) -> Outputs {
         let shape = with_extent(&updates.shape, *axis, *extent);
-        (TensorSpec::new(shape, updates.dtype), record(bounds))
+        (TensorSpec::new(shape, updates.dtype), record(&options.bounds))
     }
 }

@@ -3,7 +3,7 @@
 use burn::backend::{Dispatch, DispatchTensor};
 use burn::tensor::{Float, Int, kind::Basic};
 use girih::Bounds;
-use girih_kernels::{Determinism, ScanOperation, ScatterMode};
+use girih_kernels::{Determinism, ScanOperation, ScatterMode, ScatterOptions};
 
 use crate::{IndexBackend, ScanBackend};
 
@@ -34,7 +34,7 @@ pub(crate) mod sealed {
             updates: DispatchTensor,
             axis: usize,
             mode: ScatterMode,
-            bounds: Bounds,
+            options: ScatterOptions,
         ) -> Recorded;
 
         fn scatter_sum(
@@ -42,7 +42,7 @@ pub(crate) mod sealed {
             index: DispatchTensor,
             axis: usize,
             extent: usize,
-            bounds: Bounds,
+            options: ScatterOptions,
         ) -> Recorded;
 
         fn scan(
@@ -76,9 +76,9 @@ macro_rules! ops {
                 updates: DispatchTensor,
                 axis: usize,
                 mode: ScatterMode,
-                bounds: Bounds,
+                options: ScatterOptions,
             ) -> Recorded {
-                Dispatch::$scatter(target, index, updates, axis, mode, bounds)
+                Dispatch::$scatter(target, index, updates, axis, mode, options)
             }
 
             fn scatter_sum(
@@ -86,9 +86,9 @@ macro_rules! ops {
                 index: DispatchTensor,
                 axis: usize,
                 extent: usize,
-                bounds: Bounds,
+                options: ScatterOptions,
             ) -> Recorded {
-                Dispatch::$scatter_sum(updates, index, axis, extent, bounds)
+                Dispatch::$scatter_sum(updates, index, axis, extent, options)
             }
 
             fn scan(

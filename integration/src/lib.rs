@@ -22,6 +22,8 @@
 //! | [`gather`] | `out[.., n, ..] = table[.., index[n], ..]` | table: [`scatter_sum`] of the result's gradient |
 //! | [`scatter`] with [`Scatter::Add`] | `target[.., index[n], ..] += updates[.., n, ..]` | target: itself; updates: [`gather`] |
 //! | [`scatter`] with [`Scatter::Set`] | `target[.., index[n], ..] = updates[.., n, ..]` | target: zero where written; updates: [`gather`] |
+//! | [`scatter`] with [`Scatter::Mul`] | `target[.., index[n], ..] *= updates[.., n, ..]` | that of factors |
+//! | [`scatter`] with [`Scatter::Min`], [`Scatter::Max`] | the smaller or larger of both | to what is equal to it, in equal parts |
 //! | [`sort`](sort()), [`sort_with_indices`], [`argsort`] | elements along an axis in order, and where they were | that of the new place |
 //! | [`top_k`] | the largest or smallest along an axis, and their places | that of the new place; the others: zero |
 //! | [`bincount`], [`search_sorted`] | how often numbers are there; where values go in sorted rows | |
@@ -46,6 +48,7 @@ mod backend;
 mod checked;
 mod cube;
 mod error;
+mod gradients;
 mod kind;
 mod methods;
 mod ops;
@@ -58,7 +61,9 @@ pub use burn_cubecl::CubeBackend;
 pub use checked::Checked;
 pub use error::Error;
 pub use girih::{Bounds, view::Offence};
-pub use girih_kernels::{Determinism, ScanOperation, ScatterMode as Scatter, Side};
+pub use girih_kernels::{
+    Determinism, Duplicates, ScanOperation, ScatterMode as Scatter, ScatterOptions, ScatterPath, Side,
+};
 pub use kind::Kind;
 pub use methods::IndexOps;
 pub use ops::{gather, scatter, scatter_sum};

@@ -76,7 +76,9 @@ pub mod raw {
         pub use crate::scatter::direct::{
             combine_kernel, combine_strided_kernel, set_kernel, set_strided_kernel,
         };
+        pub use crate::scatter::private::{PrivatePlan, private_kernel};
         pub use crate::scatter::sorted::{Level, keys_kernel, pick_kernel, reduce_kernel};
+        pub use crate::scatter::tile::{TilePlan, tile_kernel};
         pub use crate::scatter::vote::{elect_kernel, vote_kernel};
     }
     pub use crate::sort::raw as sort;
