@@ -1,7 +1,7 @@
 """Sets girih's measurements beside its peers', workload by workload, as a table in Markdown.
 
-Reads files of JSON lines, girih's (`girih-suite bench --json`) and the peers' (`python3 peers` and `cub` made of `cub.cu`), in
-any order; other lines, such as a log's, are passed over. A ratio above 1 says that girih is that many times as fast. Where both
+Reads files of JSON lines, girih's (`girih-suite bench --json`) and the peers' (`python3 peers`, and `cub` and `cub_device` made of
+`cub.cu` and `cub_device.cu`), in any order; other lines, such as a log's, are passed over. A ratio above 1 says that girih is that many times as fast. Where both
 sides give a checksum of what they computed, one that differs is said on standard error, and the exit status is then 1.
 """
 
@@ -15,9 +15,7 @@ from collections.abc import Iterable, Iterator
 GIRIH = "girih"
 PEERS = ("triton", "torch", "cutile", "cub")
 TIMES = ("median_us", "window_us")
-WORKLOAD = (
-    "op", "dtype", "rows", "columns", "data", "path", "group", "units", "cube", "cubes", "rounds"
-)
+WORKLOAD = ("op", "dtype", "rows", "columns", "data", "group", "units", "cube", "cubes", "rounds")
 
 Line = dict[str, object]
 Key = tuple[object, ...]

@@ -9,6 +9,7 @@ mod buffers;
 pub mod collectives;
 mod data;
 mod error;
+pub mod host;
 mod measurement;
 mod options;
 mod prepared;
@@ -22,8 +23,8 @@ pub use error::{Error, Result};
 pub use measurement::Measurement;
 pub use options::{Options, Plan};
 pub use prepared::Prepared;
-pub use timing::{Clock, Schedule, Time, measure};
-pub use workload::{Data, Dtype, Op, Workload};
+pub use timing::{Clock, Schedule, Time, measure, measure_launches};
+pub use workload::{Data, Dtype, Op, Way, Workload};
 
 use cubecl::client::Client;
 
@@ -36,6 +37,8 @@ pub struct Run {
     pub collectives: Vec<collectives::Measurement>,
     /// The sorts that were measured, and were right.
     pub sorts: Vec<sorting::Measurement>,
+    /// What calls cost the host.
+    pub host: Vec<host::Measurement>,
     /// What the device cannot do: the workload's name, and what is lacking.
     pub left_out: Vec<(String, girih::Error)>,
     /// What went wrong: the workload's name, and how. It has no number.
@@ -67,7 +70,10 @@ pub fn run(client: &Client, options: &Options) -> Run {
             }
         }
     }
-    for line in Measurement::costs_of_reports(&run.measured) {
+    for line in Measurement::costs_of_reports(&run.measured)
+        .into_iter()
+        .chain(Measurement::parts_of_copies(&run.measured))
+    {
         println!("{line}");
     }
     run_collectives(client, options, &mut run);

@@ -38,6 +38,10 @@ struct Scale {
     launches_of_few_rows: usize,
     /// Elements of lists that are scanned.
     lengths: &'static [usize],
+    /// Bytes of rows that are copied, as many as are gathered.
+    copied_widths: &'static [usize],
+    /// Bytes of rows that are gathered by bulk copies, and how many rows a cube has.
+    bulk: &'static [(usize, &'static [usize])],
 }
 
 /// Fills the memory of a data centre's GPU past its caches.
@@ -52,6 +56,13 @@ const LARGE: Scale = Scale {
     },
     launches_of_few_rows: 1000,
     lengths: &[1 << 20, 1 << 24, 1 << 28],
+    copied_widths: &[64, 128, 256, 512, 1024, 2048, 4096],
+    bulk: &[
+        (512, &[8, 16, 32]),
+        (1024, &[8, 16, 32]),
+        (2048, &[4, 8, 16]),
+        (4096, &[4, 8]),
+    ],
 };
 
 /// Done within a minute on the host's cores, a software driver of Vulkan included.
@@ -66,6 +77,8 @@ const SMALL: Scale = Scale {
     },
     launches_of_few_rows: 20,
     lengths: &[1 << 20],
+    copied_widths: &[512],
+    bulk: &[],
 };
 
 impl Options {
@@ -86,6 +99,10 @@ impl Options {
         let rows = scale.rows;
         let gather = Workload::gather(Dtype::F32, rows, COLUMNS);
         let mut workloads = vec![Workload::copy(scale.copied_rows, COLUMNS)];
+        // What a gather of as wide rows may be held against.
+        for width in scale.copied_widths {
+            workloads.push(Workload::copy(rows, width / Dtype::F32.size()));
+        }
         for dtype in [Dtype::F32, Dtype::Bf16] {
             let widths = (6..=12).map(|log| 1 << log);
             for width in widths.filter(|width| *width <= scale.widest_row) {
@@ -96,6 +113,11 @@ impl Options {
                     workloads.push(gather.under(Bounds::Report));
                 }
             }
+        }
+        for (width, cubes) in scale.bulk {
+            let columns = width / Dtype::F32.size();
+            let of_width = Workload::gather(Dtype::F32, rows, columns);
+            workloads.extend(cubes.iter().map(|rows| of_width.bulk(*rows)));
         }
         workloads.extend(scatters(rows));
         for &length in scale.lengths {

@@ -5,6 +5,7 @@ use cubecl::client::Client;
 use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use girih::Bounds;
 use girih::device::Device;
+use girih_kernels::raw::supports_bulk;
 use girih_kernels::{
     Duplicates, ScatterMode, ScatterOptions, ScatterPath, supports_gather, supports_scan,
     supports_scatter,
@@ -156,6 +157,29 @@ impl Serialize for Data {
     }
 }
 
+/// How a gather is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// As the launcher does it.
+    #[default]
+    Launcher,
+    /// By bulk copies, so many rows a cube.
+    Bulk(usize),
+    /// By these kernels of a scatter.
+    Path(ScatterPath),
+}
+
+impl Way {
+    /// The name, as in JSON; the launcher's own way has none.
+    pub fn name(self) -> Option<String> {
+        match self {
+            Self::Launcher => None,
+            Self::Bulk(rows) => Some(format!("bulk {rows}")),
+            Self::Path(path) => Some(format!("by {path:?}").to_lowercase()),
+        }
+    }
+}
+
 /// One thing to measure: as many indices, and rows of the source and of the output, as `rows` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Workload {
@@ -173,8 +197,8 @@ pub struct Workload {
     pub bounds: Bounds,
     /// What is promised of several rows that are scattered to one place.
     pub duplicates: Duplicates,
-    /// The kernels of a scatter, where they are not the launcher's choice.
-    pub path: Option<ScatterPath>,
+    /// How a gather or scatter is done.
+    pub way: Way,
 }
 
 impl Workload {
@@ -188,7 +212,15 @@ impl Workload {
             data: Data::Uniform,
             bounds: Bounds::Mask,
             duplicates: Duplicates::Unordered,
-            path: None,
+            way: Way::Launcher,
+        }
+    }
+
+    /// The same gather by bulk copies, so many rows a cube.
+    pub const fn bulk(self, rows: usize) -> Self {
+        Self {
+            way: Way::Bulk(rows),
+            ..self
         }
     }
 
@@ -229,7 +261,7 @@ impl Workload {
     /// The same by these kernels.
     pub const fn by(self, path: ScatterPath) -> Self {
         Self {
-            path: Some(path),
+            way: Way::Path(path),
             ..self
         }
     }
@@ -249,7 +281,10 @@ impl Workload {
         ScatterOptions {
             bounds: self.bounds,
             duplicates: self.duplicates,
-            path: self.path,
+            path: match self.way {
+                Way::Path(path) => Some(path),
+                Way::Launcher | Way::Bulk(_) => None,
+            },
         }
     }
 
@@ -276,11 +311,11 @@ impl Workload {
         if !matches!(self.data, Data::InOrder | Data::Uniform) {
             name += &format!(" {}", self.data.name());
         }
-        if let Some(path) = self.path {
-            name += &format!(" by {}", format!("{path:?}").to_lowercase());
-        }
         if self.bounds != Bounds::Mask {
             name += &format!(" {}", bounds_name(self.bounds));
+        }
+        if let Some(way) = self.way.name() {
+            name += &format!(" {way}");
         }
         name
     }
@@ -309,6 +344,9 @@ impl Workload {
     pub fn supported(&self, client: &Client) -> girih::Result<()> {
         let device = Device::of(client);
         let elem = self.dtype.elem();
+        if let Way::Bulk(_) = self.way {
+            supports_bulk(&device)?;
+        }
         match (self.op, self.op.mode()) {
             (Op::Scan | Op::Nonzero | Op::MaskedSelect, _) => supports_scan(client, elem)?,
             (_, Some(mode)) => supports_scatter(client, elem, INDEX, mode, self.columns)?,

@@ -231,7 +231,11 @@ impl<B: IndexBackend, C: CheckpointStrategy> IndexBackend for Autodiff<B, C> {
                 (values, record)
             }
             ScatterMode::Mul | ScatterMode::Min | ScatterMode::Max => {
-                match ScatterCombined.prepare::<C>(nodes).compute_bound().stateful() {
+                match ScatterCombined
+                    .prepare::<C>(nodes)
+                    .compute_bound()
+                    .stateful()
+                {
                     OpsKind::Tracked(prep) => {
                         let inputs = (target.clone(), updates.clone());
                         let (values, record) = run(target, updates);

@@ -126,6 +126,9 @@ mod metadata {
         options: &ScatterOptions,
     ) -> Outputs {
         let shape = with_extent(&updates.shape, *axis, *extent);
-        (TensorSpec::new(shape, updates.dtype), record(&options.bounds))
+        (
+            TensorSpec::new(shape, updates.dtype),
+            record(&options.bounds),
+        )
     }
 }

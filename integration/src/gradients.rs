@@ -136,7 +136,8 @@ impl<B: IndexBackend> Combined<B> {
     /// The gradient times the product of all factors but the zeros: where there is no zero, and where there is one.
     fn products(&self, gradient: FloatTensor<B>) -> [FloatTensor<B>; 2] {
         let zeros = [&self.target, &self.updates].map(|factors| zero::<B>(factors));
-        let [target, updates] = [&self.target, &self.updates].map(|factors| without_zeros::<B>(factors));
+        let [target, updates] =
+            [&self.target, &self.updates].map(|factors| without_zeros::<B>(factors));
         let Kept {
             index,
             axis,

@@ -27,10 +27,13 @@
 //! | [`sort`](sort()), [`sort_with_indices`], [`argsort`] | elements along an axis in order, and where they were | that of the new place |
 //! | [`top_k`] | the largest or smallest along an axis, and their places | that of the new place; the others: zero |
 //! | [`bincount`], [`search_sorted`] | how often numbers are there; where values go in sorted rows | |
+//! | [`histogram`](histogram()) | how many values there are in each part of a range | |
+//! | [`weighted_histogram`], [`weighted_bincount`] | the weight of the values of each bin | weights: that of the bin |
+//! | [`unique`](unique()), [`unique_all`] | the values, each once, in order; how often, and which each element has | none |
 //! | [`scatter_sum`] | [`scatter`] with [`Scatter::Add`] into zeros | updates: [`gather`] |
 //! | [`scan`](fn@scan): [`cumsum`], [`cumprod`], [`cummin`], [`cummax`] | `out[.., n, ..]` is all of `tensor[.., 0..=n, ..]` combined | yes |
 //! | [`mask_select`] | the elements where a mask is true | the result's, at their places |
-//! | [`nonzero`] | the coordinates where a mask is true | none |
+//! | [`nonzero`], [`argwhere`] | the coordinates where a mask is true | none |
 //!
 //! The `..` stand for the other axes, which keep their extents; the index is a tensor of rank 1 of any
 //! integer type. Tensors of integers go through the same ops, without gradients. [`IndexOps`] has the
@@ -49,11 +52,13 @@ mod checked;
 mod cube;
 mod error;
 mod gradients;
+mod histogram;
 mod kind;
 mod methods;
 mod ops;
 mod scan;
 mod sort;
+mod unique;
 mod validate;
 
 pub use backend::IndexBackend;
@@ -62,12 +67,17 @@ pub use checked::Checked;
 pub use error::Error;
 pub use girih::{Bounds, view::Offence};
 pub use girih_kernels::{
-    Determinism, Duplicates, ScanOperation, ScatterMode as Scatter, ScatterOptions, ScatterPath, Side,
+    Determinism, Duplicates, ScanOperation, ScatterMode as Scatter, ScatterOptions, ScatterPath,
+    Side,
 };
+pub use histogram::{HistogramBackend, histogram, weighted_bincount, weighted_histogram};
 pub use kind::Kind;
 pub use methods::IndexOps;
 pub use ops::{gather, scatter, scatter_sum};
-pub use scan::{ScanBackend, cummax, cummin, cumprod, cumsum, mask_select, nonzero, scan};
+pub use scan::{
+    ScanBackend, argwhere, cummax, cummin, cumprod, cumsum, mask_select, nonzero, scan,
+};
 pub use sort::{
     SortBackend, SortKind, argsort, bincount, search_sorted, sort, sort_with_indices, top_k,
 };
+pub use unique::{Unique, UniqueBackend, unique, unique_all};

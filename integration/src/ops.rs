@@ -88,7 +88,13 @@ pub fn scatter<const D: usize, K: Kind>(
     let options = options.into();
     let call = Call::new("scatter", Argument::new("target", &target), axis)?;
     let extent = call.extent();
-    call.scatters(&index, Argument::new("updates", &updates), extent, mode, &options)?;
+    call.scatters(
+        &index,
+        Argument::new("updates", &updates),
+        extent,
+        mode,
+        &options,
+    )?;
     let report = Report::new(&index, axis, extent, options.bounds);
     let outputs = K::scatter(
         target.into_dispatch(),

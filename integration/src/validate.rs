@@ -132,8 +132,12 @@ impl Call {
         }
         supports_scatter(&self.client, element, by, mode, 1)?;
         let slices = [extent, index.shape[0]];
-        let row = allowed.iter().skip(self.axis + 1).product();
-        supports_scatter_options(&self.client, element, mode, slices, row, options)?;
+        let others = allowed
+            .iter()
+            .enumerate()
+            .filter(|(axis, _)| *axis != self.axis);
+        let slice = others.map(|(_, extent)| extent).product();
+        supports_scatter_options(&self.client, element, mode, slices, slice, options)?;
         self.reports(options.bounds)
     }
 
@@ -145,16 +149,22 @@ impl Call {
 
     /// The device selects from the first tensor by a mask of its shape.
     pub(crate) fn selects(&self, mask: Argument) -> Result<(), Error> {
-        let mask = self.beside(mask)?;
-        if mask.shape != self.first.shape {
-            return Err(Error::Kernel(girih::Error::Shape {
-                call: self.name,
-                argument: mask.name,
-                given: mask.shape.to_vec(),
-                allowed: self.first.shape.to_vec(),
-            }));
-        }
+        self.alike(mask)?;
         self.finds()
+    }
+
+    /// Another argument, if it is on the first one's device and has its shape.
+    fn alike(&self, argument: Argument) -> Result<Argument, Error> {
+        let argument = self.beside(argument)?;
+        match argument.shape == self.first.shape {
+            true => Ok(argument),
+            false => Err(Error::Kernel(girih::Error::Shape {
+                call: self.name,
+                argument: argument.name,
+                given: argument.shape.to_vec(),
+                allowed: self.first.shape.to_vec(),
+            })),
+        }
     }
 
     /// The device stores the first tensor, and compacts as many elements as it has.
@@ -175,27 +185,39 @@ impl Call {
 
     /// The device sorts the first tensor, and stores places along its axis.
     pub(crate) fn sorts(&self) -> Result<(), Error> {
-        let element = self.first.element(self.name)?;
-        let index = dtype_to_storage_type(crate::sort::index_of(self.extent()));
         let others = self.first.shape.num_elements() / self.extent().max(1);
+        self.sorts_rows([others, self.extent()])
+    }
+
+    /// The device sorts all elements of the first tensor, and stores how many there are.
+    pub(crate) fn sorts_all(&self) -> Result<(), Error> {
+        self.sorts_rows([1, self.first.shape.num_elements()])?;
+        self.finds()
+    }
+
+    fn sorts_rows(&self, [rows, len]: [usize; 2]) -> Result<(), Error> {
+        let element = self.first.element(self.name)?;
+        let index = dtype_to_storage_type(crate::sort::index_of(len));
         let options = SortOptions::default();
-        sort_path(
-            &self.client,
-            element,
-            Some(index),
-            [others, self.extent()],
-            &options,
-        )?;
+        sort_path(&self.client, element, Some(index), [rows, len], &options)?;
         Ok(())
     }
 
-    /// The device counts the first tensor's elements in so many bins.
-    pub(crate) fn counts(&self, bins: usize) -> Result<(), Error> {
+    /// The device counts the first tensor's elements in so many bins, of numbers or of a range, or adds up their weights.
+    pub(crate) fn counts(
+        &self,
+        weights: Option<Argument>,
+        bins: usize,
+        range: Option<[f64; 2]>,
+    ) -> Result<(), Error> {
         let element = self.first.element(self.name)?;
-        Ok(girih_kernels::supports_bincount(
-            &self.client,
-            element,
-            bins,
+        let weights = match weights {
+            None => None,
+            Some(weights) => Some(self.alike(weights)?.element(self.name)?),
+        };
+        let (call, client) = (self.name, &self.client);
+        Ok(girih_kernels::supports_histogram(
+            call, client, element, weights, bins, range,
         )?)
     }
 

@@ -7,11 +7,14 @@
 //! | [`sort`], [`sort_pairs`], [`argsort`], [`sort_with_indices`] | keys along an axis in order, and what goes with them |
 //! | [`top_k`] | the largest or smallest along an axis, and their places |
 //! | [`search_sorted`] | where values would go in sorted rows |
-//! | [`bincount`], [`histogram`] | how often each number is there, or values of each part of a range |
+//! | [`bincount`], [`histogram`], [`bins_of`] | how often each number is there, or values of each part of a range; where each value is counted |
 //! | [`scan`](fn@scan), [`scan_into`], [`scan_with`] | `out[.., n, ..] =` all of `input[.., 0..=n, ..]` combined |
 //! | [`select`], [`select_by`], [`partition`] | the elements that a mask or a predicate keeps |
+//! | [`segment_reduce`] | the rows of each segment combined |
+//! | [`embedding_bag`] | rows of a table that indices name, combined bag by bag |
 //! | [`nonzero`] | the coordinates of elements that are not 0 |
 //! | [`unique_consecutive`], [`run_length`] | runs of equal elements |
+//! | [`unique`] | the values that are there, in order, how often, and which each element has |
 //!
 //! Tensors are [`TensorHandle`](cubecl::std::tensor::TensorHandle)s with any strides. Every call is checked before
 //! anything is launched; what an index out of range does is its [`Bounds`].
@@ -51,16 +54,20 @@ mod explain;
 mod fold;
 mod gather;
 mod histogram;
+mod matmul;
 mod plan;
 mod scan;
 mod scatter;
 mod search;
+mod segment;
 mod sort;
 mod top_k;
+mod widths;
 
 /// The kernels themselves, for tests that compile them without a device.
 #[doc(hidden)]
 pub mod raw {
+    pub use crate::gather::bulk::{gather_bulk, gather_bulk_kernel, supports_bulk};
     pub use crate::gather::{gather_kernel, gather_strided_kernel};
     pub use crate::plan::Cut;
     /// Of compactions.
@@ -82,27 +89,41 @@ pub mod raw {
         pub use crate::scatter::vote::{elect_kernel, vote_kernel};
     }
     pub use crate::sort::raw as sort;
+    /// Of products of matrices.
+    pub mod matmul {
+        pub use crate::matmul::raw::*;
+    }
+    /// Of segments.
+    pub mod segment {
+        pub use crate::segment::raw::*;
+    }
     /// Of histograms.
     pub mod histogram {
-        pub use crate::histogram::{Binning, Counting, histogram_kernel};
+        pub use crate::histogram::raw::*;
     }
 }
 
 pub use compact::{
-    CompactOptions, Compacted, NonZero, Partition, Predicate, Unique, nonzero, partition,
-    run_length, select, select_by, unique_consecutive,
+    CompactOptions, Compacted, NonZero, Partition, Predicate, Runs, Unique, UniqueOptions, nonzero,
+    partition, run_length, select, select_by, unique, unique_consecutive,
 };
 pub use explain::{Plan, explain_gather, explain_scatter};
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
-pub use histogram::{bincount, histogram, supports_bincount};
+pub use histogram::{bincount, bins_of, histogram, supports_histogram};
+pub use matmul::Activation;
 pub use scan::{
     Determinism, ScanOperation, ScanOperator, ScanOptions, ScanPath, Segments, scan, scan_into,
     scan_with, supports_scan,
 };
 pub use scatter::{
     Duplicates, ScatterMode, ScatterOptions, ScatterPath, scatter_into, supports_scatter,
+    supports_scatter_options,
 };
 pub use search::{Side, search_sorted};
+pub use segment::{
+    BagOptions, Bags, Grouping, Reduction, SegmentReduced, embedding_bag, segment_reduce,
+    segment_reduce_with_args, supports_embedding_bag, supports_segment_reduce,
+};
 pub use sort::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path, sort_with_indices};
 pub use top_k::top_k;

@@ -1,6 +1,7 @@
 //! How a gather or scatter is cut into tiles: extents, vectors, cubes.
 
 use crate::fold::{Axis, fold};
+use crate::widths;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
@@ -66,7 +67,15 @@ impl Walk {
     /// start; elements have `size` bytes.
     pub(crate) fn width(&self, widths: &[usize], handles: [&Handle; 2], size: usize) -> usize {
         let starts = handles.map(|handle| start(handle, size));
-        let common = [0, 1].map(|tensor| self.vector(tensor, starts[tensor]).unwrap_or(1));
+        let common = [0, 1].map(|tensor| {
+            let rows = widths::Rows {
+                extents: self.extents,
+                strides: self.strides[tensor],
+                indexed: self.indexed[tensor],
+                start: starts[tensor],
+            };
+            widths::known(rows, || self.vector(tensor, starts[tensor]).unwrap_or(1))
+        });
         widths
             .iter()
             .copied()

@@ -14,8 +14,9 @@ pub(crate) fn strike<E: Numeric, W: Size, N: Size>(
     value: Vector<E, N>,
     #[comptime] mode: ScatterMode,
 ) {
+    let whole = N::value();
     let width = W::value();
-    let parts = comptime!(N::value() / width);
+    let parts = comptime!(whole / width);
     #[unroll]
     for part in 0..parts {
         let mut packet = Vector::<E, W>::empty();

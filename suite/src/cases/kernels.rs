@@ -3,13 +3,17 @@
 mod compact;
 mod explain;
 mod gather;
+mod histogram;
 mod keys;
+pub mod matmul;
 pub(super) mod model;
 mod refusals;
 pub mod scan;
 mod scatter;
+mod segment;
 mod sort;
 mod top_k;
+mod unique;
 
 use girih_testkit::case::Case;
 
@@ -19,11 +23,15 @@ pub fn cases() -> Vec<Case> {
         compact::cases(),
         explain::cases(),
         gather::cases(),
+        histogram::cases(),
         scatter::cases(),
         refusals::cases(),
         scan::cases(),
+        segment::cases(),
+        segment::bag::cases(),
         sort::cases(),
         top_k::cases(),
+        unique::cases(),
     ]
     .concat()
 }

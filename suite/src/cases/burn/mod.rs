@@ -1,5 +1,6 @@
 //! girih-burn's ops on each device, against values and gradients that the host computes.
 
+mod counts;
 mod forward;
 mod fusion;
 mod gradients;
@@ -8,6 +9,7 @@ mod readme;
 mod refusals;
 mod report;
 mod scans;
+mod scatters;
 mod sort;
 
 use burn::tensor::{Device, Int, Tensor, TensorData, kind::Basic};
@@ -18,6 +20,7 @@ use host::Host;
 /// Every case of this subject.
 pub fn cases() -> Vec<Case> {
     [
+        counts::cases(),
         forward::cases(),
         fusion::cases(),
         gradients::cases(),
@@ -25,6 +28,7 @@ pub fn cases() -> Vec<Case> {
         refusals::cases(),
         report::cases(),
         scans::cases(),
+        scatters::cases(),
         sort::cases(),
     ]
     .concat()

@@ -23,6 +23,7 @@ cases! {
     look_back_across_rows,
     every_tile_publishes_what_it_has,
     launches_one_after_another,
+    holds_beside_other_kernels,
     the_same_bits_from_run_to_run,
     refuses_what_does_not_go_together,
     refuses_bad_arguments,
@@ -224,6 +225,17 @@ fn launches_one_after_another(rt: &Rt) -> Result<(), stress::Fault> {
     if looks_back(rt) {
         (block.round)(&mut stress::Setting::light(rt))?;
     }
+    Ok(())
+}
+
+/// Several rounds while kernels on another stream come and go.
+fn holds_beside_other_kernels(rt: &Rt) -> Result<(), stress::Fault> {
+    let [block] = stress::ALGORITHMS;
+    if !looks_back(rt) {
+        return Ok(());
+    }
+    let others = stress::beside(rt, &block, 6)?;
+    assert!(others > 0, "no other kernel ran");
     Ok(())
 }
 

@@ -2,6 +2,8 @@
 // CubeCL's macro writes undocumented twins of the kernels.
 #![allow(missing_docs)]
 
+pub mod bulk;
+
 use crate::check;
 use crate::plan::{Cut, Place, Walk, place, place_strided, rows_of_tile};
 use cubecl::client::Client;
