@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 GIRIH = "girih"
 PEERS = ("triton", "torch", "cutile", "cub")
@@ -33,9 +33,8 @@ def main() -> int:
         except OSError as error:
             print(f"{path}: {error.strerror}", file=sys.stderr)
             return 1
-    collectives = [line for line in lines if is_collective(line)]
-    others = [line for line in lines if not is_collective(line)]
-    tables = [make(of) for make, of in ((table, others), (table_of_collectives, collectives)) if of]
+    kinds = {kind: [line for line in lines if kind_of(line) is kind] for kind in KINDS}
+    tables = [make(kinds[make]) for make in KINDS if kinds[make]]
     print("\n\n".join("\n".join(lines) for lines in tables))
     wrong = list(unlike(lines))
     for sentence in wrong:
@@ -61,8 +60,11 @@ def workload(line: Line) -> Key:
     return tuple(line.get(field) for field in WORKLOAD)
 
 
-def is_collective(line: Line) -> bool:
-    return "rounds" in line
+def kind_of(line: Line) -> Callable[[list[Line]], Iterator[str]]:
+    """The table that a measurement belongs in."""
+    if "rounds" in line:
+        return table_of_collectives
+    return table_of_products if "tflop_per_s" in line else table
 
 
 def unlike(lines: list[Line]) -> Iterator[str]:
@@ -97,13 +99,31 @@ def table_of_collectives(lines: list[Line]) -> Iterator[str]:
 
 def table(lines: list[Line]) -> Iterator[str]:
     """Each of girih's workloads with the best that every peer has of it, by each of the two times."""
+    return side_by_side(
+        lines, "GB/s", lambda line, time: float(line["bytes"]) / float(line[time]) / 1e3
+    )
+
+
+def table_of_products(lines: list[Line]) -> Iterator[str]:
+    """The same of products of matrices, with operations a second."""
+
+    def rate(line: Line, time: str) -> float:
+        return float(line["tflop_per_s"]) * float(line["window_us"]) / float(line[time])
+
+    return side_by_side(lines, "TFLOP/s", rate)
+
+
+def side_by_side(
+    lines: list[Line], unit: str, rate: Callable[[Line, str], float]
+) -> Iterator[str]:
+    """Each of girih's workloads with its rate, and the best that every peer has of it."""
     best: dict[tuple[str, str, Key], float] = {}
     for line in lines:
         for time in TIMES:
             place = (str(line["peer"]), time, workload(line))
             best[place] = min(best.get(place, float("inf")), float(line[time]))
     peers = [peer for peer in PEERS if any(line["peer"] == peer for line in lines)]
-    heads = ["workload", "girih us", "GB/s"]
+    heads = ["workload", "girih us", unit]
     for peer in peers:
         heads += [f"{peer} us", f"{peer} / girih"]
     yield "Each cell: median of single launches / mean in a window of launches back to back.\n"
@@ -113,7 +133,7 @@ def table(lines: list[Line]) -> Iterator[str]:
         if line["peer"] != GIRIH:
             continue
         ours = [float(line[time]) for time in TIMES]
-        rates = [float(line["bytes"]) / time / 1e3 for time in ours]
+        rates = [rate(line, time) for time in TIMES]
         cells = [str(line["name"]), pair(ours, 1), pair(rates, 0)]
         for peer in peers:
             theirs = [best.get((peer, time, workload(line))) for time in TIMES]
@@ -131,6 +151,10 @@ def pair(values: list[float], digits: int) -> str:
 
 def row(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
+
+
+KINDS = (table, table_of_products, table_of_collectives)
+"""Every table, in their order."""
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 //! What a run measures.
 
 use crate::collectives;
+use crate::products;
 use crate::sorting;
 use crate::timing::Schedule;
 use crate::workload::{Data, Dtype, Op, Workload};
@@ -26,6 +27,7 @@ pub struct Options {
     plans: Vec<Plan>,
     collectives: Vec<collectives::Plan>,
     sorts: Vec<sorting::Plan>,
+    products: Vec<products::Plan>,
 }
 
 /// How much a device can be asked for.
@@ -77,6 +79,7 @@ impl Options {
         Self {
             collectives: collectives::plans(client),
             sorts: sorting::plans(client),
+            products: products::plans(client),
             ..options
         }
     }
@@ -136,6 +139,7 @@ impl Options {
             plans: large.chain(small).collect(),
             collectives: vec![],
             sorts: vec![],
+            products: vec![],
         }
     }
 
@@ -146,12 +150,18 @@ impl Options {
         self.plans.retain(|plan| wanted(plan.workload.name()));
         self.collectives.retain(|plan| wanted(plan.workload.name()));
         self.sorts.retain(|plan| wanted(plan.workload.name()));
+        self.products.retain(|plan| wanted(plan.workload.name()));
         self
     }
 
     /// What will be measured, in this order.
     pub fn plans(&self) -> &[Plan] {
         &self.plans
+    }
+
+    /// Which products will be measured, after the sorts.
+    pub fn products(&self) -> &[products::Plan] {
+        &self.products
     }
 
     /// Which sorts will be measured, after the collectives.

@@ -57,7 +57,11 @@ pub fn measure(prepared: &Prepared, schedule: Schedule) -> Result<Time> {
 }
 
 /// Times what `launch` enqueues, which is told how often it was called.
-pub(crate) fn measure_launches(
+///
+/// # Errors
+///
+/// As of [`measure`].
+pub fn measure_launches(
     client: &Client,
     launch: impl Fn(usize) -> Result<()> + Sync,
     schedule: Schedule,

@@ -29,6 +29,10 @@
 //! | [`scan`](fn@scan): [`cumsum`], [`cumprod`], [`cummin`], [`cummax`] | `out[.., n, ..]` is all of `tensor[.., 0..=n, ..]` combined | yes |
 //! | [`mask_select`] | the elements where a mask is true | the result's, at their places |
 //! | [`nonzero`] | the coordinates where a mask is true | none |
+//! | [`matmul`](matmul()), [`grouped_matmul`], [`gather_matmul`] | products of matrices, of rows in groups, of rows that an index names | both operands |
+//! | [`matmul_scatter`] | products of rows in groups, weighted and added up | rows, matrices, factors |
+//!
+//! [`MoeLayer`] is a mixture of experts made of these.
 //!
 //! The `..` stand for the other axes, which keep their extents; the index is a tensor of rank 1 of any
 //! integer type. Tensors of integers go through the same ops, without gradients. [`IndexOps`] has the
@@ -47,6 +51,7 @@ mod checked;
 mod cube;
 mod error;
 mod kind;
+mod matmul;
 mod methods;
 mod ops;
 mod scan;
@@ -60,6 +65,10 @@ pub use error::Error;
 pub use girih::{Bounds, view::Offence};
 pub use girih_kernels::{Determinism, ScanOperation, ScatterMode as Scatter, Side};
 pub use kind::Kind;
+pub use matmul::{
+    MatmulBackend, MoeActivation, MoeLayer, MoeLayerConfig, gather_matmul, grouped_matmul, matmul,
+    matmul_scatter,
+};
 pub use methods::IndexOps;
 pub use ops::{gather, scatter, scatter_sum};
 pub use scan::{ScanBackend, cummax, cummin, cumprod, cumsum, mask_select, nonzero, scan};

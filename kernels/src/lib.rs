@@ -12,6 +12,9 @@
 //! | [`select`], [`select_by`], [`partition`] | the elements that a mask or a predicate keeps |
 //! | [`nonzero`] | the coordinates of elements that are not 0 |
 //! | [`unique_consecutive`], [`run_length`] | runs of equal elements |
+//! | [`matmul`](matmul()), [`matmul_into`] | `out[.., m, n] =` the sum over `k` of `a[.., m, k] b[.., k, n]` |
+//! | [`grouped_matmul`], [`grouped_inner_matmul`] | the same for rows, or positions of `k`, in groups |
+//! | [`gather_matmul`], [`gather_matmul_scatter_into`] | the same with rows that lists name |
 //!
 //! Tensors are [`TensorHandle`](cubecl::std::tensor::TensorHandle)s with any strides. Every call is checked before
 //! anything is launched; what an index out of range does is its [`Bounds`].
@@ -51,6 +54,7 @@ mod explain;
 mod fold;
 mod gather;
 mod histogram;
+mod matmul;
 mod plan;
 mod scan;
 mod scatter;
@@ -66,6 +70,10 @@ pub mod raw {
     /// Of compactions.
     pub mod compact {
         pub use crate::compact::raw::*;
+    }
+    /// Of products.
+    pub mod matmul {
+        pub use crate::matmul::raw::*;
     }
     /// Of scans.
     pub mod scan {
@@ -87,6 +95,12 @@ pub use explain::{Plan, explain_gather, explain_scatter};
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
 pub use histogram::{bincount, histogram, supports_bincount};
+pub use matmul::{
+    Activation, MatmulOptions, MatmulPath, MatmulPlan, MatmulTile, Route, Routed,
+    explain_grouped_matmul, explain_matmul, gather_matmul, gather_matmul_scatter_into,
+    grouped_inner_matmul, grouped_matmul, grouped_matmul_into, matmul, matmul_into,
+    supports_matmul,
+};
 pub use scan::{
     Determinism, ScanOperation, ScanOperator, ScanOptions, ScanPath, Segments, scan, scan_into,
     scan_with, supports_scan,

@@ -99,7 +99,7 @@ impl Walk {
 }
 
 /// The element that the handle starts at; one that no vector starts at where it starts within an element.
-fn start(handle: &Handle, size: usize) -> u64 {
+pub(crate) fn start(handle: &Handle, size: usize) -> u64 {
     let (bytes, size) = (handle.offset_start.unwrap_or(0), size as u64);
     match bytes.is_multiple_of(size) {
         true => bytes / size,

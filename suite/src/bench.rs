@@ -16,13 +16,13 @@ use girih_testkit::{DeviceKind, Rt};
 /// Fails where the device is absent, nothing was measured, or an output was wrong.
 pub fn main(filters: &[String], device: Option<DeviceKind>, json: Option<PathBuf>) -> ExitCode {
     match bench(filters, device, json.as_deref()) {
-        Ok(run) if run.failed.is_empty() && measured(&run) > 0 => ExitCode::SUCCESS,
-        Ok(run) => {
+        Ok(done) if done.failed() == 0 && done.measured() > 0 => ExitCode::SUCCESS,
+        Ok(done) => {
             eprintln!(
                 "{} measured, {} left out, {} failed",
-                measured(&run),
-                run.left_out.len(),
-                run.failed.len()
+                done.measured(),
+                done.run.left_out.len(),
+                done.failed()
             );
             ExitCode::FAILURE
         }
@@ -33,17 +33,80 @@ pub fn main(filters: &[String], device: Option<DeviceKind>, json: Option<PathBuf
     }
 }
 
+/// Writes each as a line.
+macro_rules! lines {
+    ($file:expr, $measurements:expr) => {
+        for measurement in $measurements {
+            serde_json::to_writer(&mut $file, measurement)?;
+            writeln!($file)?;
+        }
+    };
+}
+
+/// What was measured.
+struct Done {
+    run: Run,
+    layers: Layers,
+}
+
+/// Layers of Burn that were measured, as lines of JSON, and how many failed.
+#[derive(Default)]
+pub(crate) struct Layers {
+    pub measured: Vec<serde_json::Value>,
+    pub failed: usize,
+}
+
+impl Done {
+    fn measured(&self) -> usize {
+        let Run {
+            measured,
+            collectives,
+            sorts,
+            products,
+            ..
+        } = &self.run;
+        let lists = [
+            measured.len(),
+            collectives.len(),
+            sorts.len(),
+            products.len(),
+            self.layers.measured.len(),
+        ];
+        lists.iter().sum()
+    }
+
+    fn failed(&self) -> usize {
+        self.run.failed.len() + self.layers.failed
+    }
+
+    fn write(&self, path: &Path) -> std::io::Result<()> {
+        let mut file = BufWriter::new(File::create(path)?);
+        lines!(file, &self.run.measured);
+        lines!(file, &self.run.collectives);
+        lines!(file, &self.run.sorts);
+        lines!(file, &self.run.products);
+        lines!(file, &self.layers.measured);
+        file.flush()
+    }
+}
+
 fn bench(
     filters: &[String],
     device: Option<DeviceKind>,
     json: Option<&Path>,
-) -> Result<Run, String> {
+) -> Result<Done, String> {
     let rt = choose(device)?;
     let run = girih_bench::run(&rt.client, &Options::of(&rt.client).only(filters));
+    #[cfg(feature = "burn")]
+    let layers = crate::layers::run(rt, filters);
+    #[cfg(not(feature = "burn"))]
+    let layers = Layers::default();
+    let done = Done { run, layers };
     if let Some(path) = json {
-        write(&run, path).map_err(|error| format!("{}: {error}", path.display()))?;
+        done.write(path)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    Ok(run)
+    Ok(done)
 }
 
 /// The device asked for, or the first of cuda, wgsl, vulkan and cpu that is there.
@@ -56,25 +119,4 @@ pub(crate) fn choose(device: Option<DeviceKind>) -> Result<&'static Rt, String> 
             .find_map(|kind| Rt::open(kind).ok())
             .ok_or_else(|| "no device of this build is on this machine".to_owned()),
     }
-}
-
-fn measured(run: &Run) -> usize {
-    run.measured.len() + run.collectives.len() + run.sorts.len()
-}
-
-fn write(run: &Run, path: &Path) -> std::io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
-    for measurement in &run.measured {
-        serde_json::to_writer(&mut file, measurement)?;
-        writeln!(file)?;
-    }
-    for measurement in &run.collectives {
-        serde_json::to_writer(&mut file, measurement)?;
-        writeln!(file)?;
-    }
-    for measurement in &run.sorts {
-        serde_json::to_writer(&mut file, measurement)?;
-        writeln!(file)?;
-    }
-    file.flush()
 }

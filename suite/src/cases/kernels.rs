@@ -4,6 +4,7 @@ mod compact;
 mod explain;
 mod gather;
 mod keys;
+pub mod matmul;
 pub(super) mod model;
 mod refusals;
 pub mod scan;
@@ -19,6 +20,7 @@ pub fn cases() -> Vec<Case> {
         compact::cases(),
         explain::cases(),
         gather::cases(),
+        matmul::all_cases(),
         scatter::cases(),
         refusals::cases(),
         scan::cases(),

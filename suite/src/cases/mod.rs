@@ -64,6 +64,7 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
         offline_sort::cases(),
         groups::instructions::cases(),
         groups::costs::cases(),
+        kernels::matmul::tiled::cases(),
         kernels::scan::compiled::cases(),
         memory::instructions::cases(),
         litmus::compiled::cases(),

@@ -1,4 +1,6 @@
 //! What happens to an index that is out of range.
+// CubeCL's macros write undocumented twins of the items here.
+#![allow(missing_docs)]
 
 use super::reporter::ReporterExpand;
 use crate::handle::comptime_handle;
@@ -69,13 +71,10 @@ bounds_pack!(3: A, B, C);
 bounds_pack!(4: A, B, C, D);
 bounds_pack!(5: A, B, C, D, F);
 
-/// Where in range an index points, and whether it is (`true` under [`Bounds::Assume`]).
+/// Where in range an index points, and whether it is (`true` under [`Bounds::Assume`]): what views do with each index that
+/// they are given, for kernels that keep lists of their own. [`Bounds::Report`] is as [`Bounds::Mask`]: the caller reports.
 #[cube]
-pub(super) fn resolve<I: Int>(
-    index: I,
-    extent: usize,
-    #[comptime] bounds: Bounds,
-) -> (usize, bool) {
+pub fn resolve<I: Int>(index: I, extent: usize, #[comptime] bounds: Bounds) -> (usize, bool) {
     let zero = I::from_int(0);
     match comptime!(bounds) {
         Bounds::Assume => (usize::cast_from(index), true.runtime()),

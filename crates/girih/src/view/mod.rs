@@ -37,7 +37,7 @@ mod types;
 
 pub use atomic::{AtomicGatherScatterView, AtomicGatherScatterViewExpand};
 pub use atomic_span::AtomicSource;
-pub use bounds::{AxisBounds, Bounds, BoundsPack};
+pub use bounds::{AxisBounds, Bounds, BoundsPack, resolve};
 pub use checked::{Checked, Report};
 pub use duplicates::Winner;
 pub use each::{EachTile, EachTileExpand};

@@ -4,6 +4,7 @@ mod forward;
 mod fusion;
 mod gradients;
 mod host;
+mod matmul;
 mod readme;
 mod refusals;
 mod report;
@@ -21,6 +22,7 @@ pub fn cases() -> Vec<Case> {
         forward::cases(),
         fusion::cases(),
         gradients::cases(),
+        matmul::cases(),
         readme::cases(),
         refusals::cases(),
         report::cases(),
