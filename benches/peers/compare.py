@@ -1,7 +1,7 @@
 """Sets girih's measurements beside its peers', workload by workload, as a table in Markdown.
 
-Reads files of JSON lines, girih's (`girih-suite bench --json`) and the peers' (`python3 peers` and `cub` made of `cub.cu`), in
-any order; other lines, such as a log's, are passed over. A ratio above 1 says that girih is that many times as fast. Where both
+Reads files of JSON lines, girih's (`girih-suite bench --json`) and the peers' (`python3 peers`, and `cub` and `cub_device` made of
+`cub.cu` and `cub_device.cu`), in any order; other lines, such as a log's, are passed over. A ratio above 1 says that girih is that many times as fast. Where both
 sides give a checksum of what they computed, one that differs is said on standard error, and the exit status is then 1.
 """
 
@@ -51,7 +51,7 @@ def measurements(text: Iterable[str]) -> Iterator[Line]:
             parsed = json.loads(line)
         except json.JSONDecodeError:
             continue
-        if all(isinstance(parsed.get(time), (int, float)) for time in TIMES) and "peer" in parsed:
+        if all(isinstance(parsed.get(field), (int, float)) for field in (*TIMES, "bytes")) and "peer" in parsed:
             yield parsed
 
 

@@ -59,9 +59,10 @@ def groups(
     def grouped_inner() -> torch.Tensor:
         return torch._grouped_mm(permuted.t(), made, offs=ends)
 
+    operands = (tokens * chosen * (inner + outer) + experts * inner * outer) * 2
     for work in (grouped, gather_grouped, grouped_inner):
         case = case_of(work.__name__, tokens, inner, outer, experts, chosen)
-        time(report, work, flops, case)
+        time(report, work, flops, operands, case)
 
 
 def layer(
@@ -102,14 +103,14 @@ def layer(
     flops = 2 * tokens * chosen * model * hidden
     for work, products in ((moe_forward, 2), (moe_forward_backward, 6)):
         case = case_of(work.__name__, tokens, model, hidden, experts, chosen)
-        time(report, work, products * flops, case)
+        time(report, work, products * flops, 4 * experts * model * hidden, case)
 
 
-def time(report: Report, work: Launch, flops: int, case: dict) -> None:
+def time(report: Report, work: Launch, flops: int, moved: int, case: dict) -> None:
     op = case.pop("op")
     report.attempt(
         f"torch {op} {case}",
-        lambda: report.add("torch", op, measure([work], 8), flops=flops, **case),
+        lambda: report.add("torch", op, measure([work], 8), flops=flops, moved=moved, **case),
     )
 
 
@@ -121,6 +122,7 @@ def matmul(report: Report, size: int, dtype: torch.dtype, name: str) -> None:
         "matmul",
         measure([lambda: a @ b], 10),
         flops=2 * size**3,
+        moved=3 * size**2 * dtype.itemsize,
         dtype=name,
         rows=size,
         columns=size,

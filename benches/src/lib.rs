@@ -5,10 +5,12 @@
 //! both sides of one workload can be set beside each other. `benches/results/README.md` says what the fields mean.
 #![deny(missing_docs)]
 
+pub mod bags;
 mod buffers;
 pub mod collectives;
 mod data;
 mod error;
+pub mod host;
 mod measurement;
 mod options;
 mod prepared;
@@ -24,7 +26,7 @@ pub use measurement::Measurement;
 pub use options::{Options, Plan};
 pub use prepared::Prepared;
 pub use timing::{Clock, Schedule, Time, measure, measure_launches};
-pub use workload::{Data, Dtype, Op, Workload};
+pub use workload::{Data, Dtype, Op, Way, Workload};
 
 use cubecl::client::Client;
 
@@ -39,6 +41,10 @@ pub struct Run {
     pub sorts: Vec<sorting::Measurement>,
     /// The products that were measured, and were right.
     pub products: Vec<products::Measurement>,
+    /// The segments and bags that were measured, and were right.
+    pub bags: Vec<bags::Measurement>,
+    /// What calls cost the host.
+    pub host: Vec<host::Measurement>,
     /// What the device cannot do: the workload's name, and what is lacking.
     pub left_out: Vec<(String, girih::Error)>,
     /// What went wrong: the workload's name, and how. It has no number.
@@ -70,12 +76,16 @@ pub fn run(client: &Client, options: &Options) -> Run {
             }
         }
     }
-    for line in Measurement::costs_of_reports(&run.measured) {
+    for line in Measurement::costs_of_reports(&run.measured)
+        .into_iter()
+        .chain(Measurement::parts_of_copies(&run.measured))
+    {
         println!("{line}");
     }
     run_collectives(client, options, &mut run);
     run_sorts(client, options, &mut run);
     run_products(client, options, &mut run);
+    run_bags(client, options, &mut run);
     run
 }
 
@@ -144,6 +154,33 @@ fn run_products(client: &Client, options: &Options, run: &mut Run) {
             Err(error) => {
                 let name = workload.name();
                 println!("{name:<56} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
+}
+
+/// The same of segments and bags.
+fn run_bags(client: &Client, options: &Options, run: &mut Run) {
+    use bags::{Measurement, Plan};
+    if options.bags().is_empty() {
+        return;
+    }
+    println!("{}", Measurement::header());
+    for Plan { workload, schedule } in options.bags() {
+        let name = workload.name();
+        if let Err(lacking) = workload.supported(client) {
+            println!("{name:<72} left out: {lacking}");
+            run.left_out.push((name, lacking));
+            continue;
+        }
+        match Measurement::take(client, workload, *schedule) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.bags.push(measurement);
+            }
+            Err(error) => {
+                println!("{name:<72} FAILED: {error}");
                 run.failed.push((name, error));
             }
         }

@@ -1,5 +1,6 @@
 //! What a run measures.
 
+use crate::bags;
 use crate::collectives;
 use crate::products;
 use crate::sorting;
@@ -28,6 +29,7 @@ pub struct Options {
     collectives: Vec<collectives::Plan>,
     sorts: Vec<sorting::Plan>,
     products: Vec<products::Plan>,
+    bags: Vec<bags::Plan>,
 }
 
 /// How much a device can be asked for.
@@ -39,6 +41,10 @@ struct Scale {
     launches_of_few_rows: usize,
     /// Elements of lists that are scanned.
     lengths: &'static [usize],
+    /// Bytes of rows that are copied, as many as are gathered.
+    copied_widths: &'static [usize],
+    /// Bytes of rows that are gathered by bulk copies, and how many rows a cube has.
+    bulk: &'static [(usize, &'static [usize])],
 }
 
 /// Fills the memory of a data centre's GPU past its caches.
@@ -53,6 +59,13 @@ const LARGE: Scale = Scale {
     },
     launches_of_few_rows: 1000,
     lengths: &[1 << 20, 1 << 24, 1 << 28],
+    copied_widths: &[64, 128, 256, 512, 1024, 2048, 4096],
+    bulk: &[
+        (512, &[8, 16, 32]),
+        (1024, &[8, 16, 32]),
+        (2048, &[4, 8, 16]),
+        (4096, &[4, 8]),
+    ],
 };
 
 /// Done within a minute on the host's cores, a software driver of Vulkan included.
@@ -67,6 +80,8 @@ const SMALL: Scale = Scale {
     },
     launches_of_few_rows: 20,
     lengths: &[1 << 20],
+    copied_widths: &[512],
+    bulk: &[],
 };
 
 impl Options {
@@ -80,6 +95,7 @@ impl Options {
             collectives: collectives::plans(client),
             sorts: sorting::plans(client),
             products: products::plans(client),
+            bags: bags::plans(client),
             ..options
         }
     }
@@ -88,6 +104,10 @@ impl Options {
         let rows = scale.rows;
         let gather = Workload::gather(Dtype::F32, rows, COLUMNS);
         let mut workloads = vec![Workload::copy(scale.copied_rows, COLUMNS)];
+        // What a gather of as wide rows may be held against.
+        for width in scale.copied_widths {
+            workloads.push(Workload::copy(rows, width / Dtype::F32.size()));
+        }
         for dtype in [Dtype::F32, Dtype::Bf16] {
             let widths = (6..=12).map(|log| 1 << log);
             for width in widths.filter(|width| *width <= scale.widest_row) {
@@ -98,6 +118,11 @@ impl Options {
                     workloads.push(gather.under(Bounds::Report));
                 }
             }
+        }
+        for (width, cubes) in scale.bulk {
+            let columns = width / Dtype::F32.size();
+            let of_width = Workload::gather(Dtype::F32, rows, columns);
+            workloads.extend(cubes.iter().map(|rows| of_width.bulk(*rows)));
         }
         for data in [Data::Uniform, Data::Among(1024), Data::Among(16)] {
             workloads.push(Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data));
@@ -140,6 +165,7 @@ impl Options {
             collectives: vec![],
             sorts: vec![],
             products: vec![],
+            bags: vec![],
         }
     }
 
@@ -151,6 +177,7 @@ impl Options {
         self.collectives.retain(|plan| wanted(plan.workload.name()));
         self.sorts.retain(|plan| wanted(plan.workload.name()));
         self.products.retain(|plan| wanted(plan.workload.name()));
+        self.bags.retain(|plan| wanted(plan.workload.name()));
         self
     }
 
@@ -162,6 +189,11 @@ impl Options {
     /// Which products will be measured, after the sorts.
     pub fn products(&self) -> &[products::Plan] {
         &self.products
+    }
+
+    /// Which segments and bags will be measured, after the sorts.
+    pub fn bags(&self) -> &[bags::Plan] {
+        &self.bags
     }
 
     /// Which sorts will be measured, after the collectives.

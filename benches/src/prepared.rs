@@ -3,12 +3,13 @@
 use crate::buffers::Buffers;
 use crate::data;
 use crate::error::Result;
-use crate::workload::{Op, PLACE, Workload};
+use crate::workload::{Op, PLACE, Way, Workload};
 use cubecl::client::Client;
 use cubecl::future::block_on;
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
+use girih_kernels::raw::gather_bulk;
 use girih_kernels::{
     CompactOptions, ScanOperation, ScanOptions, ScatterMode, gather_into, nonzero, scan_into,
     scatter_into, select,
@@ -50,7 +51,9 @@ impl Prepared {
     /// [`Error::Launch`](crate::Error::Launch) where the launcher refuses.
     pub fn launch(&self, turn: usize) -> Result<()> {
         let (buffers, launches) = &self.sets[turn % SETS];
-        let Workload { op, bounds, .. } = self.workload;
+        let Workload {
+            op, bounds, way, ..
+        } = self.workload;
         let Buffers {
             source,
             index,
@@ -81,7 +84,16 @@ impl Prepared {
                 *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(compacted);
                 None
             }
-            Op::Gather => Some(gather_into(&self.client, source, index, output, 0, bounds)?),
+            Op::Gather => match way {
+                Way::Bulk(rows) => {
+                    gather_bulk(&self.client, source, index, output, rows)?;
+                    None
+                }
+                Way::Launcher => {
+                    let client = &self.client;
+                    Some(gather_into(client, source, index, output, 0, bounds)?)
+                }
+            },
             Op::ScatterAdd | Op::ScatterSet => {
                 let mode = op.mode().unwrap_or(ScatterMode::Set);
                 let client = &self.client;

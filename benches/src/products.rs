@@ -10,8 +10,7 @@ use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
 use girih_kernels::{
-    Bounds, MatmulOptions, MatmulPath, explain_matmul, gather_matmul, grouped_inner_matmul,
-    grouped_matmul, matmul,
+    Bounds, MatmulOptions, MatmulPath, gather_matmul, grouped_inner_matmul, grouped_matmul, matmul,
 };
 use half::{bf16, f16};
 use serde::Serialize;
@@ -559,22 +558,6 @@ impl Measurement {
             self.time.first_us / 1e3
         )
     }
-}
-
-/// The path that a product of these extents takes on a device.
-///
-/// # Errors
-///
-/// [`Error::Launch`] where the launcher refuses.
-pub fn path(client: &Client, workload: &Workload) -> Result<MatmulPath> {
-    let dtype = workload.element.dtype();
-    let a = filled(client, &[workload.tokens, workload.inner], dtype, 1);
-    let b = filled(client, &[workload.inner, workload.outer], dtype, 2);
-    let options = MatmulOptions {
-        path: workload.path,
-        ..Default::default()
-    };
-    Ok(explain_matmul(client, &a, &b, &options)?.path)
 }
 
 #[cfg(test)]

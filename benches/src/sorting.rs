@@ -1,4 +1,4 @@
-//! Sorts, and what is close to them: counts of values, and the largest values.
+//! Sorts, and what is close to them: counts of values, the largest values, and values each once.
 
 use crate::error::{Error, Result};
 use crate::timing::{Schedule, Time, measure_launches};
@@ -8,7 +8,9 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
-use girih_kernels::{SortOptions, argsort, bincount, sort, sort_pairs, top_k};
+use girih_kernels::{
+    SortOptions, UniqueOptions, argsort, bincount, sort, sort_pairs, top_k, unique,
+};
 use serde::Serialize;
 use std::sync::Mutex;
 
@@ -33,16 +35,22 @@ pub enum Op {
     Bincount,
     /// The 64 largest, and their places.
     TopK,
+    /// The values that are there, of 2^16.
+    Unique,
+    /// Those, how often each is there, and which each key has.
+    UniqueAll,
 }
 
 impl Op {
     /// Every one.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::SortKeys,
         Self::SortPairs,
         Self::Argsort,
         Self::Bincount,
         Self::TopK,
+        Self::Unique,
+        Self::UniqueAll,
     ];
 
     /// The name, as in JSON.
@@ -53,11 +61,13 @@ impl Op {
             Self::Argsort => "argsort",
             Self::Bincount => "bincount",
             Self::TopK => "top_k",
+            Self::Unique => "unique",
+            Self::UniqueAll => "unique_all",
         }
     }
 }
 
-/// One thing to measure: so many keys of 32 bits, each any number.
+/// One thing to measure: so many keys of 32 bits, each any number; of counts one of 256, of unique keys one of 2^16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Workload {
     /// What is done.
@@ -76,18 +86,23 @@ impl Workload {
     pub const fn bytes(&self) -> usize {
         self.length
             * match self.op {
-                Op::SortKeys | Op::Argsort => 8,
+                Op::SortKeys | Op::Argsort | Op::UniqueAll => 8,
                 Op::SortPairs => 16,
-                Op::Bincount | Op::TopK => 4,
+                Op::Bincount | Op::TopK | Op::Unique => 4,
             }
     }
 
     /// The key at a position.
     fn key(&self, position: usize, seed: u32) -> u32 {
-        let hash = mixed(position as u32, seed);
+        mixed(position as u32, seed) >> self.shift()
+    }
+
+    /// High bits of a hash that a key has not.
+    const fn shift(&self) -> u32 {
         match self.op {
-            Op::Bincount => hash >> 24,
-            _ => hash,
+            Op::Bincount => 24,
+            Op::Unique | Op::UniqueAll => 16,
+            _ => 0,
         }
     }
 }
@@ -209,6 +224,25 @@ impl Prepared {
                 let (keys, places) = top_k(client, keys, 0, LARGEST, true, index)?;
                 vec![keys, places]
             }
+            Op::Unique => {
+                let found = unique(client, keys, UniqueOptions::default())?.values;
+                vec![found.room().clone(), found.count_on_device().clone()]
+            }
+            Op::UniqueAll => {
+                let options = UniqueOptions {
+                    counts: true,
+                    inverse: true,
+                    ..UniqueOptions::default()
+                };
+                let found = unique(client, keys, options)?;
+                let count = found.values.count_on_device().clone();
+                let counts = found.counts.map(|counts| counts.room().clone());
+                let of_each = counts.into_iter().chain(found.inverse);
+                [found.values.room().clone(), count]
+                    .into_iter()
+                    .chain(of_each)
+                    .collect()
+            }
         };
         let out = out.into_iter().map(|tensor| tensor.handle).collect();
         *set.out
@@ -251,6 +285,10 @@ impl Prepared {
                 (Op::Argsort, [places]) => self.in_order(set.seed, places, None)?,
                 (Op::Bincount, [counts]) => self.counted(set.seed, counts)?,
                 (Op::TopK, [keys, places]) => self.largest(set.seed, keys, places)?,
+                (Op::Unique, [values, count]) => self.unique(set.seed, values, count, None)?,
+                (Op::UniqueAll, [values, count, counts, inverse]) => {
+                    self.unique(set.seed, values, count, Some([counts, inverse]))?;
+                }
                 _ => return self.wrong(0, 0, 0),
             }
         }
@@ -323,6 +361,45 @@ impl Prepared {
         }
     }
 
+    /// The values are those that are there, in order; so are their counts, and each key is its value.
+    fn unique(
+        &self,
+        seed: u32,
+        values: &[u32],
+        count: &[u32],
+        others: Option<[&Vec<u32>; 2]>,
+    ) -> Result<()> {
+        let length = self.workload.length;
+        let mut counts = vec![0u32; 1 << 16];
+        (0..length).for_each(|at| counts[self.workload.key(at, seed) as usize] += 1);
+        let there = (0u32..).zip(&counts).filter(|(_, count)| **count > 0);
+        let want: Vec<(u32, u32)> = there.map(|(value, count)| (value, *count)).collect();
+        if count.first() != Some(&(want.len() as u32)) {
+            return self.wrong(0, count.first().copied().unwrap_or(0), want.len() as u32);
+        }
+        for (at, &(value, _)) in want.iter().enumerate() {
+            if values.get(at) != Some(&value) {
+                return self.wrong(at, values.get(at).copied().unwrap_or(0), value);
+            }
+        }
+        let Some([found, inverse]) = others else {
+            return Ok(());
+        };
+        for (at, &(_, count)) in want.iter().enumerate() {
+            if found.get(at) != Some(&count) {
+                return self.wrong(at, found.get(at).copied().unwrap_or(0), count);
+            }
+        }
+        for at in 0..length {
+            let place = inverse.get(at).copied().unwrap_or(u32::MAX);
+            let key = self.workload.key(at, seed);
+            if want.get(place as usize).map(|(value, _)| *value) != Some(key) {
+                return self.wrong(at, place, key);
+            }
+        }
+        Ok(())
+    }
+
     fn largest(&self, seed: u32, keys: &[u32], places: &[u32]) -> Result<()> {
         let mut want: Vec<(u32, u32)> = vec![];
         for at in 0..self.workload.length {
@@ -358,7 +435,6 @@ fn set(client: &Client, workload: &Workload, seed: u32) -> Set {
         out: Mutex::new(vec![]),
     };
     let units = client.properties().hardware.max_units_per_cube.min(256);
-    let shift = if workload.op == Op::Bincount { 24 } else { 0 };
     // SAFETY: the kernel stays below the length of the keys, which is that of the places.
     unsafe {
         let argument =
@@ -370,7 +446,7 @@ fn set(client: &Client, workload: &Workload, seed: u32) -> Set {
             argument(&set.keys),
             argument(&set.places),
             seed,
-            shift,
+            workload.shift(),
         );
     }
     set

@@ -5,6 +5,7 @@ use cubecl::client::Client;
 use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use girih::Bounds;
 use girih::device::Device;
+use girih_kernels::raw::supports_bulk;
 use girih_kernels::{ScatterMode, supports_gather, supports_scan, supports_scatter};
 use half::bf16;
 use serde::{Serialize, Serializer};
@@ -143,6 +144,26 @@ impl Serialize for Data {
     }
 }
 
+/// How a gather is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// As the launcher does it.
+    #[default]
+    Launcher,
+    /// By bulk copies, so many rows a cube.
+    Bulk(usize),
+}
+
+impl Way {
+    /// The name, as in JSON; the launcher's own way has none.
+    pub fn name(self) -> Option<String> {
+        match self {
+            Self::Launcher => None,
+            Self::Bulk(rows) => Some(format!("bulk {rows}")),
+        }
+    }
+}
+
 /// One thing to measure: as many indices, and rows of the source and of the output, as `rows` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Workload {
@@ -158,6 +179,8 @@ pub struct Workload {
     pub data: Data,
     /// What an index out of range does; none is.
     pub bounds: Bounds,
+    /// How a gather is done.
+    pub way: Way,
 }
 
 impl Workload {
@@ -170,6 +193,15 @@ impl Workload {
             columns,
             data: Data::Uniform,
             bounds: Bounds::Mask,
+            way: Way::Launcher,
+        }
+    }
+
+    /// The same gather by bulk copies, so many rows a cube.
+    pub const fn bulk(self, rows: usize) -> Self {
+        Self {
+            way: Way::Bulk(rows),
+            ..self
         }
     }
 
@@ -222,6 +254,9 @@ impl Workload {
         if self.bounds != Bounds::Mask {
             name += &format!(" {}", bounds_name(self.bounds));
         }
+        if let Some(way) = self.way.name() {
+            name += &format!(" {way}");
+        }
         name
     }
 
@@ -249,6 +284,9 @@ impl Workload {
     pub fn supported(&self, client: &Client) -> girih::Result<()> {
         let device = Device::of(client);
         let elem = self.dtype.elem();
+        if self.way != Way::Launcher {
+            supports_bulk(&device)?;
+        }
         match (self.op, self.op.mode()) {
             (Op::Scan | Op::Nonzero | Op::MaskedSelect, _) => supports_scan(client, elem)?,
             (_, Some(mode)) => supports_scatter(client, elem, INDEX, mode, self.columns)?,

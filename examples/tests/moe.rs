@@ -1,7 +1,7 @@
 //! The mixture of experts on each device that this build reaches: its loss falls.
 #![cfg(any(feature = "cpu", feature = "vulkan", feature = "cuda"))]
 
-use girih_examples::karate::device::{NoDevice, Wanted, choose};
+use girih_examples::device::{NoDevice, Wanted, choose};
 use girih_examples::moe::{Settings, Text, train};
 
 fn learns(wanted: Wanted) {

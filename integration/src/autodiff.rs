@@ -168,7 +168,7 @@ impl<B: IndexBackend, C: CheckpointStrategy> IndexBackend for Autodiff<B, C> {
                 OpsKind::Tracked(prep) => prep.finish(state, values),
                 OpsKind::UnTracked(prep) => prep.finish(values),
             },
-            ScatterMode::Set => match ScatterSet.prepare::<C>(nodes).compute_bound().stateful() {
+            _ => match ScatterSet.prepare::<C>(nodes).compute_bound().stateful() {
                 OpsKind::Tracked(prep) => prep.finish(state, values),
                 OpsKind::UnTracked(prep) => prep.finish(values),
             },

@@ -238,7 +238,7 @@ impl Place {
     }
 
     /// A report's record as a tensor, or an empty one.
-    fn record(&self, report: Option<Report>) -> CubeTensor {
+    pub(crate) fn record(&self, report: Option<Report>) -> CubeTensor {
         let (client, device) = (self.client.clone(), self.device.clone());
         match report {
             Some(report) => {

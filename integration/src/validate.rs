@@ -3,6 +3,9 @@
 //! Under fusion a kernel is launched later, on another thread, where nobody is left to return an error to.
 //! So each op checks here all that its launcher would refuse.
 
+mod lookups;
+mod products;
+
 use burn::backend::DispatchDevice;
 use burn::backend::cubecl::dtype_to_storage_type;
 use burn::tensor::{DType, Device, Int, Shape, Tensor, kind::Basic};
@@ -128,8 +131,8 @@ impl Call {
             }));
         }
         match mode {
-            ScatterMode::Set => supports_scatter(&self.client, element, by, mode, 1)?,
             ScatterMode::Add => sums(&self.client, element, by).map(|_| ())?,
+            _ => supports_scatter(&self.client, element, by, mode, 1)?,
         }
         self.reports(bounds)
     }
@@ -142,16 +145,22 @@ impl Call {
 
     /// The device selects from the first tensor by a mask of its shape.
     pub(crate) fn selects(&self, mask: Argument) -> Result<(), Error> {
-        let mask = self.beside(mask)?;
-        if mask.shape != self.first.shape {
-            return Err(Error::Kernel(girih::Error::Shape {
-                call: self.name,
-                argument: mask.name,
-                given: mask.shape.to_vec(),
-                allowed: self.first.shape.to_vec(),
-            }));
-        }
+        self.alike(mask)?;
         self.finds()
+    }
+
+    /// Another argument, if it is on the first one's device and has its shape.
+    fn alike(&self, argument: Argument) -> Result<Argument, Error> {
+        let argument = self.beside(argument)?;
+        match argument.shape == self.first.shape {
+            true => Ok(argument),
+            false => Err(Error::Kernel(girih::Error::Shape {
+                call: self.name,
+                argument: argument.name,
+                given: argument.shape.to_vec(),
+                allowed: self.first.shape.to_vec(),
+            })),
+        }
     }
 
     /// The device stores the first tensor, and compacts as many elements as it has.
@@ -172,122 +181,40 @@ impl Call {
 
     /// The device sorts the first tensor, and stores places along its axis.
     pub(crate) fn sorts(&self) -> Result<(), Error> {
-        let element = self.first.element(self.name)?;
-        let index = dtype_to_storage_type(crate::sort::index_of(self.extent()));
         let others = self.first.shape.num_elements() / self.extent().max(1);
+        self.sorts_rows([others, self.extent()])
+    }
+
+    /// The device sorts all elements of the first tensor, and stores how many there are.
+    pub(crate) fn sorts_all(&self) -> Result<(), Error> {
+        self.sorts_rows([1, self.first.shape.num_elements()])?;
+        self.finds()
+    }
+
+    fn sorts_rows(&self, [rows, len]: [usize; 2]) -> Result<(), Error> {
+        let element = self.first.element(self.name)?;
+        let index = dtype_to_storage_type(crate::sort::index_of(len));
         let options = SortOptions::default();
-        sort_path(
-            &self.client,
-            element,
-            Some(index),
-            [others, self.extent()],
-            &options,
-        )?;
+        sort_path(&self.client, element, Some(index), [rows, len], &options)?;
         Ok(())
     }
 
-    /// The device counts the first tensor's elements in so many bins.
-    pub(crate) fn counts(&self, bins: usize) -> Result<(), Error> {
-        let element = self.first.element(self.name)?;
-        Ok(girih_kernels::supports_bincount(
-            &self.client,
-            element,
-            bins,
-        )?)
-    }
-
-    /// The product of the first tensor with another of its rank, type and batch.
-    pub(crate) fn multiplies(&self, b: Argument) -> Result<(), Error> {
-        let b = self.beside(b)?;
-        self.matrices(&b)?;
-        let rank = self.first.shape.num_dims();
-        if rank < 2 {
-            return Err(Error::Kernel(girih::Error::Rank {
-                call: self.name,
-                argument: self.first.name,
-                given: rank,
-                allowed: "2 or more".into(),
-            }));
-        }
-        let mut allowed = self.first.shape.clone();
-        allowed[rank - 2] = self.first.shape[rank - 1];
-        allowed[rank - 1] = b.shape[rank - 1];
-        self.has_shape(&b, &allowed)
-    }
-
-    /// Rows of the first tensor, in groups, with a matrix for each; lists name rows.
-    pub(crate) fn groups(
+    /// The device counts the first tensor's elements in so many bins, of numbers or of a range, or adds up their weights.
+    pub(crate) fn counts(
         &self,
-        matrices: &Tensor<3>,
-        ends: &Tensor<1, Int>,
-        lists: &[(&'static str, &Tensor<1, Int>)],
+        weights: Option<Argument>,
+        bins: usize,
+        range: Option<[f64; 2]>,
     ) -> Result<(), Error> {
-        let matrices = self.beside(Argument::new("matrices", matrices))?;
-        self.matrices(&matrices)?;
-        let [groups, columns] = [matrices.shape[0], matrices.shape[2]];
-        let allowed = Shape::from([groups, self.first.shape[1], columns]);
-        self.has_shape(&matrices, &allowed)?;
-        let ends = self.beside(Argument::new("ends", ends))?;
-        self.has_shape(&ends, &Shape::from([groups]))?;
-        let device = girih::device::Device::of(&self.client);
-        let stores = |argument: &Argument| {
-            let element = argument.element(self.name)?;
-            let feature = format!("buffers of {element}");
-            Ok::<(), Error>(device.require(device.stores(element), self.name, feature)?)
+        let element = self.first.element(self.name)?;
+        let weights = match weights {
+            None => None,
+            Some(weights) => Some(self.alike(weights)?.element(self.name)?),
         };
-        stores(&ends)?;
-        for (name, list) in lists {
-            stores(&self.beside(Argument::new(name, list))?)?;
-        }
-        let adds =
-            !lists.is_empty() && (self.device.is_autodiff() || self.name == "matmul_scatter");
-        match adds {
-            true => self.adds(),
-            false => Ok(()),
-        }
-    }
-
-    /// An index and a factor for each row of the first tensor.
-    pub(crate) fn adds_up(&self, index: &Tensor<1, Int>, factors: &Tensor<1>) -> Result<(), Error> {
-        let rows = Shape::from([self.first.shape[0]]);
-        self.has_shape(&Argument::new("index", index), &rows)?;
-        let factors = self.beside(Argument::new("factors", factors))?;
-        self.has_shape(&factors, &rows)?;
-        self.matrices(&factors)
-    }
-
-    /// The device adds the sums of products of the first tensor's elements atomically.
-    fn adds(&self) -> Result<(), Error> {
-        let sum = dtype_to_storage_type(crate::matmul::sum_type(self.first.dtype));
-        let device = girih::device::Device::of(&self.client);
-        let has = device.adds_atomically(sum, 1);
-        Ok(device.require(has, self.name, format!("atomic add of {sum}"))?)
-    }
-
-    /// Another argument has the first one's type, which the device multiplies.
-    fn matrices(&self, other: &Argument) -> Result<(), Error> {
-        let (element, given) = (self.first.element(self.name)?, other.element(self.name)?);
-        if given != element {
-            return Err(Error::Kernel(girih::Error::Element {
-                call: self.name,
-                argument: other.name,
-                given,
-                allowed: format!("{element}, as {} has", self.first.name),
-            }));
-        }
-        Ok(girih_kernels::supports_matmul(&self.client, element)?)
-    }
-
-    fn has_shape(&self, argument: &Argument, allowed: &Shape) -> Result<(), Error> {
-        match argument.shape == *allowed {
-            true => Ok(()),
-            false => Err(Error::Kernel(girih::Error::Shape {
-                call: self.name,
-                argument: argument.name,
-                given: argument.shape.to_vec(),
-                allowed: allowed.to_vec(),
-            })),
-        }
+        let (call, client) = (self.name, &self.client);
+        Ok(girih_kernels::supports_histogram(
+            call, client, element, weights, bins, range,
+        )?)
     }
 
     /// Both tensors have the same type, and rows alike but for their lengths, which can be compared.

@@ -7,8 +7,23 @@ use std::{
     process::ExitCode,
 };
 
-use girih_bench::{Options, Run};
+use girih_bench::{Options, Run, host};
 use girih_testkit::{DeviceKind, Rt};
+use serde_json::Value;
+
+#[cfg(feature = "burn")]
+mod burn;
+#[cfg(feature = "burn")]
+mod host_burn;
+#[cfg(feature = "burn")]
+mod layers;
+
+/// What a run gave, and of Burn's ops the lines and the names of those that failed.
+struct Outcome {
+    run: Run,
+    burn: Vec<Value>,
+    failed: Vec<String>,
+}
 
 /// Times the workloads whose name contains one of `filters`, on `device` or the first of cuda, wgsl, vulkan and cpu that
 /// is there; writes the measurements to `json`, one object a line.
@@ -16,13 +31,13 @@ use girih_testkit::{DeviceKind, Rt};
 /// Fails where the device is absent, nothing was measured, or an output was wrong.
 pub fn main(filters: &[String], device: Option<DeviceKind>, json: Option<PathBuf>) -> ExitCode {
     match bench(filters, device, json.as_deref()) {
-        Ok(done) if done.failed() == 0 && done.measured() > 0 => ExitCode::SUCCESS,
-        Ok(done) => {
+        Ok(outcome) if outcome.failed() == 0 && outcome.measured() > 0 => ExitCode::SUCCESS,
+        Ok(outcome) => {
             eprintln!(
                 "{} measured, {} left out, {} failed",
-                done.measured(),
-                done.run.left_out.len(),
-                done.failed()
+                outcome.measured(),
+                outcome.run.left_out.len(),
+                outcome.failed()
             );
             ExitCode::FAILURE
         }
@@ -33,80 +48,39 @@ pub fn main(filters: &[String], device: Option<DeviceKind>, json: Option<PathBuf
     }
 }
 
-/// Writes each as a line.
-macro_rules! lines {
-    ($file:expr, $measurements:expr) => {
-        for measurement in $measurements {
-            serde_json::to_writer(&mut $file, measurement)?;
-            writeln!($file)?;
-        }
-    };
-}
-
-/// What was measured.
-struct Done {
-    run: Run,
-    layers: Layers,
-}
-
-/// Layers of Burn that were measured, as lines of JSON, and how many failed.
-#[derive(Default)]
-pub(crate) struct Layers {
-    pub measured: Vec<serde_json::Value>,
-    pub failed: usize,
-}
-
-impl Done {
-    fn measured(&self) -> usize {
-        let Run {
-            measured,
-            collectives,
-            sorts,
-            products,
-            ..
-        } = &self.run;
-        let lists = [
-            measured.len(),
-            collectives.len(),
-            sorts.len(),
-            products.len(),
-            self.layers.measured.len(),
-        ];
-        lists.iter().sum()
-    }
-
-    fn failed(&self) -> usize {
-        self.run.failed.len() + self.layers.failed
-    }
-
-    fn write(&self, path: &Path) -> std::io::Result<()> {
-        let mut file = BufWriter::new(File::create(path)?);
-        lines!(file, &self.run.measured);
-        lines!(file, &self.run.collectives);
-        lines!(file, &self.run.sorts);
-        lines!(file, &self.run.products);
-        lines!(file, &self.layers.measured);
-        file.flush()
-    }
-}
-
 fn bench(
     filters: &[String],
     device: Option<DeviceKind>,
     json: Option<&Path>,
-) -> Result<Done, String> {
+) -> Result<Outcome, String> {
     let rt = choose(device)?;
-    let run = girih_bench::run(&rt.client, &Options::of(&rt.client).only(filters));
+    let mut run = girih_bench::run(&rt.client, &Options::of(&rt.client).only(filters));
+    #[allow(unused_mut, reason = "a build without Burn has no more calls")]
+    let mut calls = host::launchers(&rt.client);
     #[cfg(feature = "burn")]
-    let layers = crate::layers::run(rt, filters);
-    #[cfg(not(feature = "burn"))]
-    let layers = Layers::default();
-    let done = Done { run, layers };
+    calls.extend(host_burn::calls(rt));
+    host::run(&rt.client, &calls, filters, &mut run);
+    let (burn, failed) = of_burn(rt, filters);
+    let outcome = Outcome { run, burn, failed };
     if let Some(path) = json {
-        done.write(path)
-            .map_err(|error| format!("{}: {error}", path.display()))?;
+        write(&outcome, path).map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    Ok(done)
+    Ok(outcome)
+}
+
+#[cfg(feature = "burn")]
+fn of_burn(rt: &Rt, filters: &[String]) -> (Vec<Value>, Vec<String>) {
+    let (measured, mut failed) = burn::run(rt, filters);
+    let mut lines: Vec<Value> = measured.iter().map(burn::Measurement::json).collect();
+    let (layers, wrong) = layers::run(rt, filters);
+    lines.extend(layers);
+    failed.extend(wrong);
+    (lines, failed)
+}
+
+#[cfg(not(feature = "burn"))]
+fn of_burn(_: &Rt, _: &[String]) -> (Vec<Value>, Vec<String>) {
+    Default::default()
 }
 
 /// The device asked for, or the first of cuda, wgsl, vulkan and cpu that is there.
@@ -119,4 +93,46 @@ pub(crate) fn choose(device: Option<DeviceKind>) -> Result<&'static Rt, String> 
             .find_map(|kind| Rt::open(kind).ok())
             .ok_or_else(|| "no device of this build is on this machine".to_owned()),
     }
+}
+
+impl Outcome {
+    fn measured(&self) -> usize {
+        let Run {
+            measured,
+            collectives,
+            sorts,
+            bags,
+            host,
+            products,
+            ..
+        } = &self.run;
+        let kernels =
+            measured.len() + collectives.len() + sorts.len() + bags.len() + products.len();
+        kernels + host.len() + self.burn.len()
+    }
+
+    fn failed(&self) -> usize {
+        self.run.failed.len() + self.failed.len()
+    }
+}
+
+fn write(outcome: &Outcome, path: &Path) -> std::io::Result<()> {
+    let run = &outcome.run;
+    let mut file = BufWriter::new(File::create(path)?);
+    lines(&mut file, run.measured.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.collectives.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.sorts.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.bags.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.products.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.host.iter().map(serde_json::to_string))?;
+    lines(&mut file, outcome.burn.iter().map(serde_json::to_string))?;
+    file.flush()
+}
+
+/// One object a line.
+fn lines(
+    file: &mut impl Write,
+    mut objects: impl Iterator<Item = serde_json::Result<String>>,
+) -> std::io::Result<()> {
+    objects.try_for_each(|object| writeln!(file, "{}", object?))
 }

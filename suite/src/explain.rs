@@ -92,6 +92,7 @@ fn plans(options: &Options) -> Result<Vec<Plan>, String> {
         &updates,
         options.axis,
         ScatterMode::Set,
+        girih::Bounds::Mask,
     );
     [gathered, scattered]
         .into_iter()

@@ -11,8 +11,6 @@ pub mod bench;
 pub mod cases;
 pub mod cli;
 pub mod explain;
-#[cfg(feature = "burn")]
-mod layers;
 pub mod litmus;
 pub mod oracle;
 pub mod random;

@@ -78,7 +78,7 @@ fn selected(tensor: CubeTensor, mask: CubeTensor) -> (CubeTensor, CubeTensor) {
 }
 
 /// A compaction's room and count as tensors.
-fn with_count(
+pub(crate) fn with_count(
     out: Place,
     compacted: Compacted,
     dtype: DType,

@@ -5,6 +5,7 @@ mod backend;
 mod cube;
 
 pub use backend::ScanBackend;
+pub(crate) use cube::with_count;
 
 use burn::backend::Dispatch;
 use burn::tensor::{Bool, DType, Int, Tensor};
@@ -130,15 +131,29 @@ pub fn mask_select<const D: usize, K: Kind>(
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
 pub fn nonzero<const D: usize>(mask: Tensor<D, Bool>) -> Result<Tensor<2, Int>, Error> {
-    let call = Call::new("nonzero", Argument::new("mask", &mask), 0)?;
-    call.finds()?;
+    found("nonzero", mask)
+}
+
+/// [`nonzero`] by the name that Burn has for it.
+///
+/// # Errors
+/// As [`nonzero`].
+pub fn argwhere<const D: usize>(mask: Tensor<D, Bool>) -> Result<Tensor<2, Int>, Error> {
+    found("argwhere", mask)
+}
+
+fn found<const D: usize>(
+    name: &'static str,
+    mask: Tensor<D, Bool>,
+) -> Result<Tensor<2, Int>, Error> {
+    Call::new(name, Argument::new("mask", &mask), 0)?.finds()?;
     let (room, count) = Dispatch::nonzero_bool(mask.into_dispatch());
     let count = counted(Tensor::from_dispatch(count))?;
     Ok(Tensor::<2, Int>::from_dispatch(room).slice([0..count, 0..D]))
 }
 
 /// What the device has counted.
-fn counted(count: Tensor<1, Int>) -> Result<usize, Error> {
+pub(crate) fn counted(count: Tensor<1, Int>) -> Result<usize, Error> {
     let data = count.try_into_data()?;
     let count = data.iter::<u64>().next();
     Ok(count.unwrap_or_default() as usize)

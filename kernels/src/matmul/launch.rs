@@ -1,6 +1,7 @@
 //! Products as launches.
 
 use super::form::{SizesLaunch, StridesLaunch};
+use super::hopper;
 use super::plan::Tiled;
 use super::portable::{matmul_add_kernel, matmul_kernel};
 use super::problem::Problem;
@@ -134,4 +135,12 @@ pub(crate) fn launch(device: &Device, problem: &Problem, plan: &Tiled, reports: 
             ),
         }
     }
+}
+
+/// Launches a product that the kernel for Hopper computes.
+pub(crate) fn launch_hopper(device: &Device, problem: &Problem, form: hopper::Form) {
+    let product = problem
+        .of_hopper()
+        .expect("the plan was made of such a product");
+    hopper::launch(device, &product, form);
 }

@@ -3,6 +3,7 @@
 mod activation;
 mod epilogue;
 mod form;
+mod hopper;
 mod launch;
 mod options;
 mod place;
@@ -17,10 +18,16 @@ mod tune;
 pub use activation::Activation;
 pub use options::{MatmulOptions, MatmulPath, MatmulTile, Route};
 pub use plan::MatmulPlan;
-pub use routed::{Routed, gather_matmul, gather_matmul_scatter_into};
+pub use routed::{
+    Routed, explain_gather_matmul_scatter, gather_matmul, gather_matmul_scatter_into,
+};
 
 /// For tests that compile the kernels without a device.
 pub mod raw {
+    /// Of NVIDIA's Hopper.
+    pub mod hopper {
+        pub use crate::matmul::hopper::*;
+    }
     /// Those that stage tiles in shared memory.
     pub mod tiled {
         pub use crate::matmul::form::{
@@ -42,8 +49,8 @@ use cubecl::std::tensor::{TensorHandle, into_contiguous};
 use form::{Grouping, PER_AXIS};
 use girih::device::Device;
 use girih::{Bounds, Error, Result};
-use launch::{Reports, launch};
-use plan::Tiled;
+use launch::{Reports, launch, launch_hopper};
+use plan::{Planned, Tiled};
 use problem::{
     Problem, Types, bias_strides, broadcast, ends as check_ends, output_type, rank, repeated,
 };
@@ -463,18 +470,16 @@ fn grouped_inner(
 }
 
 /// The plan for a problem: the path asked for, or the fastest that there is.
-fn plan(device: &Device, problem: &Problem, options: &MatmulOptions<'_>) -> Result<Tiled> {
+fn plan(device: &Device, problem: &Problem, options: &MatmulOptions<'_>) -> Result<Planned> {
+    let hopper = || Planned::by_hopper(device, problem);
+    let planes = || Tiled::by_planes(device, problem, options).map(Planned::Tiled);
+    let units = || Tiled::by_units(device, problem, options).map(Planned::Tiled);
     match options.path {
-        Some(MatmulPath::Portable) => Tiled::by_units(device, problem, options),
-        Some(MatmulPath::TensorCores) => Tiled::by_planes(device, problem, options),
-        Some(path) => Err(Error::Device {
-            call: problem.call,
-            device: device.name(),
-            feature: format!("path {path:?} for {}", problem.element),
-        }),
-        None if options.tile.is_some() => Tiled::by_units(device, problem, options),
-        None => Tiled::by_planes(device, problem, options)
-            .or_else(|_| Tiled::by_units(device, problem, options)),
+        Some(MatmulPath::Portable) => units(),
+        Some(MatmulPath::TensorCores) => planes(),
+        Some(MatmulPath::Hopper) => hopper(),
+        None if options.tile.is_some() => units(),
+        None => hopper().or_else(|_| planes()).or_else(|_| units()),
     }
 }
 
@@ -489,9 +494,11 @@ fn run(
     if problem.is_empty() {
         return Ok(());
     }
-    match options.tune && options.path.is_none() && options.tile.is_none() {
-        true => launch_fastest(device, problem, reports),
-        false => launch(device, problem, &plan, &reports),
+    let tunes = options.tune && options.path.is_none() && options.tile.is_none();
+    match plan {
+        Planned::Hopper(form) => launch_hopper(device, problem, form),
+        Planned::Tiled(_) if tunes => launch_fastest(device, problem, reports),
+        Planned::Tiled(plan) => launch(device, problem, &plan, &reports),
     }
     Ok(())
 }

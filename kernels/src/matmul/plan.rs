@@ -1,6 +1,7 @@
 //! How a product is computed on a device.
 
 use super::form::{Form, Grouping, Reading};
+use super::hopper;
 use super::problem::Problem;
 use super::tensor::FRAGMENT;
 use super::{MatmulOptions, MatmulPath, MatmulTile};
@@ -29,7 +30,7 @@ pub struct MatmulPlan {
     pub readings: [&'static str; 2],
     /// Whether the result is written in whole vectors.
     pub writes_vectors: bool,
-    /// Cubes; of grouped products the most that there may be.
+    /// Cubes; of grouped products the most that there may be, of Hopper's tiles that cubes take in turn.
     pub cubes: u64,
     /// Units of each.
     pub units: u32,
@@ -62,6 +63,64 @@ impl fmt::Display for MatmulPlan {
         writeln!(f, "  units          {} cubes of {}", self.cubes, self.units)?;
         writeln!(f, "  shared memory  {} bytes a cube", self.shared)?;
         write!(f, "  operations     {}", self.flops)
+    }
+}
+
+/// How a product is computed.
+#[derive(Clone, Debug)]
+pub(crate) enum Planned {
+    /// By the kernel for NVIDIA's Hopper.
+    Hopper(hopper::Form),
+    /// By kernels that stage tiles in shared memory.
+    Tiled(Tiled),
+}
+
+impl Planned {
+    /// By the kernel for Hopper, where it computes such a product on the device.
+    pub(crate) fn by_hopper(device: &Device, problem: &Problem) -> Result<Self> {
+        let refused = |lacking: &str| Error::Device {
+            call: problem.call,
+            device: device.name(),
+            feature: format!("path Hopper, which needs {lacking}"),
+        };
+        let product = problem
+            .of_hopper()
+            .ok_or_else(|| refused("rows in groups, or batches along one axis"))?;
+        hopper::supports(device, &product).map_err(refused)?;
+        Ok(Self::Hopper(hopper::form(device, &product)))
+    }
+
+    pub(crate) fn explain(&self, problem: &Problem) -> MatmulPlan {
+        match self {
+            Self::Hopper(form) => of_hopper(problem, form),
+            Self::Tiled(tiled) => tiled.explain(problem),
+        }
+    }
+}
+
+/// What the kernel for Hopper does: a cluster goes from tile to tile.
+fn of_hopper(problem: &Problem, form: &hopper::Form) -> MatmulPlan {
+    let tiles = |extent: usize, at_once: u32| extent.div_ceil(at_once as usize) as u64;
+    let [down, across] = [
+        tiles(problem.rows, form.rows_at_once()),
+        tiles(problem.columns, form.columns_at_once()),
+    ];
+    let matrices = match problem.grouping {
+        Grouping::Rows => 1,
+        _ => problem.matrices() as u64,
+    };
+    MatmulPlan {
+        call: problem.call,
+        elements: [problem.element, problem.work, problem.output],
+        path: MatmulPath::Hopper,
+        tile: [hopper::ROWS, form.columns, hopper::DEPTH],
+        vector: 8,
+        readings: ["by bulk copies"; 2],
+        writes_vectors: form.vectors,
+        cubes: matrices * down * across * u64::from(form.cubes()),
+        units: hopper::UNITS,
+        shared: form.shared_bytes() as usize,
+        flops: problem.flops(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A product as numbers, once its arguments are checked.
 
 use super::form::{Grouping, PER_AXIS};
+use super::hopper::Product;
 use super::{Activation, MatmulOptions};
 use crate::check;
 use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
@@ -58,6 +59,42 @@ impl Problem {
         let no_group = self.grouping == Grouping::Inner && self.groups == 0;
         let nowhere = self.adds && self.rows_c == 0;
         self.rows == 0 || self.columns == 0 || of_batch || no_group || nowhere
+    }
+
+    /// The same as the kernel for Hopper takes it: rows in groups, or a batch along one axis.
+    pub(crate) fn of_hopper(&self) -> Option<Product<'_>> {
+        let (products, steps) = match (self.grouping, &self.batch[..]) {
+            (Grouping::Rows, []) => (self.groups, [0, self.b_group, 0, self.bias_group]),
+            (Grouping::Batches, []) => (1, [0; 4]),
+            (Grouping::Batches, [axis]) => {
+                let [extent, steps @ ..] = *axis;
+                (extent, steps)
+            }
+            _ => return None,
+        };
+        Some(Product {
+            a: &self.a,
+            b: &self.b,
+            c: &self.c,
+            rows: self.rows,
+            rows_of: [self.rows_a, self.rows_c],
+            columns: self.columns,
+            inner: self.inner,
+            products,
+            a_strides: self.a_strides,
+            b_strides: self.b_strides,
+            c_strides: self.c_strides,
+            steps,
+            bias: self.bias.as_ref(),
+            bias_stride: self.bias_column,
+            activation: self.activation,
+            ends: self.ends.as_ref(),
+            gather: self.gather.as_ref(),
+            scatter: self.scatter.as_ref(),
+            weights: self.weights.as_ref(),
+            bounds: self.bounds,
+            adds: self.adds,
+        })
     }
 
     /// Matrices of the result.

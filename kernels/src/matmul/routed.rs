@@ -3,7 +3,7 @@
 use super::form::Grouping;
 use super::launch::Reports;
 use super::problem::{Problem, Types, bias_strides, ends as check_ends, list, output_type, rank};
-use super::{MatmulOptions, Route, empty, packed};
+use super::{MatmulOptions, MatmulPlan, Route, empty, packed};
 use crate::check;
 use cubecl::client::Client;
 use cubecl::ir::ElemType;
@@ -132,19 +132,45 @@ pub fn gather_matmul_scatter_into(
     bounds: Bounds,
     options: &MatmulOptions<'_>,
 ) -> Result<Routed> {
-    const CALL: &str = "gather_matmul_scatter";
     let device = Device::of(client);
-    rank(CALL, "a", a, 2, false)?;
-    rank(
-        CALL,
-        "b",
-        b,
-        if route.ends.is_some() { 3 } else { 2 },
-        false,
-    )?;
-    rank(CALL, "target", target, 2, false)?;
-    let problem = problem(CALL, &device, [a, b, target], route, bounds, true, options)?;
+    let problem = adding(&device, [a, b, target], route, bounds, options)?;
     run(&device, &problem, options)
+}
+
+/// What [`gather_matmul_scatter_into`] would launch.
+///
+/// # Errors
+///
+/// As [`gather_matmul_scatter_into`].
+pub fn explain_gather_matmul_scatter(
+    client: &Client,
+    a: &TensorHandle,
+    b: &TensorHandle,
+    target: &TensorHandle,
+    route: &Route<'_>,
+    bounds: Bounds,
+    options: &MatmulOptions<'_>,
+) -> Result<MatmulPlan> {
+    let device = Device::of(client);
+    let problem = adding(&device, [a, b, target], route, bounds, options)?;
+    Ok(super::plan(&device, &problem, options)?.explain(&problem))
+}
+
+/// A product whose rows are added to others.
+fn adding(
+    device: &Device,
+    tensors: [&TensorHandle; 3],
+    route: &Route<'_>,
+    bounds: Bounds,
+    options: &MatmulOptions<'_>,
+) -> Result<Problem> {
+    const CALL: &str = "gather_matmul_scatter";
+    let [a, b, target] = tensors;
+    rank(CALL, "a", a, 2, false)?;
+    let rank_b = if route.ends.is_some() { 3 } else { 2 };
+    rank(CALL, "b", b, rank_b, false)?;
+    rank(CALL, "target", target, 2, false)?;
+    problem(CALL, device, tensors, route, bounds, true, options)
 }
 
 /// A product of rows in groups, in order or by lists.

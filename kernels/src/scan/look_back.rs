@@ -105,10 +105,14 @@ fn publish<A: Numeric, R: Orders>(
         states[at]
             .at::<Device>()
             .store::<Relaxed>(bits << 32u64 | mark);
-    } else {
+    } else if comptime!(R::WRITES_FIRST) {
         let slot = at + comptime!(state as usize);
         states[slot].at::<Device>().store::<Relaxed>(bits);
         states[at].at::<Device>().store::<R::Releasing>(mark);
+    } else {
+        let slot = at + comptime!(state as usize);
+        states[at].at::<Device>().store::<R::Releasing>(mark);
+        states[slot].at::<Device>().store::<Relaxed>(bits);
     }
 }
 

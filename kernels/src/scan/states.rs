@@ -62,27 +62,12 @@ impl States {
 
     /// States that are all 0, for the first launch.
     fn cleared(device: &Device, words: usize, used: usize) -> Self {
-        let client = device.client();
-        let handle = client.empty(words * 8);
-        let most = client.properties().hardware.max_units_per_cube;
-        let units = 1u32 << most.clamp(1, 256).ilog2();
-        let states = Self {
-            handle,
+        Self {
+            handle: zeroed(device, words * 8),
             words,
             launch: 1,
             used,
-        };
-        // SAFETY: a unit writes one word, if there is one for it.
-        unsafe {
-            clear_kernel::launch_unchecked(
-                client,
-                cubes(device, words.div_ceil(units as usize)),
-                CubeDim::new_1d(units),
-                AddressType::from_len(words),
-                states.arg(),
-            );
         }
-        states
     }
 
     /// All words as a kernel argument.
@@ -99,4 +84,24 @@ impl States {
             u64::elem_type_native(),
         )
     }
+}
+
+/// Memory of so many bytes that are all 0.
+pub(crate) fn zeroed(device: &Device, bytes: usize) -> Handle {
+    let client = device.client();
+    let words = bytes.div_ceil(8).max(1);
+    let handle = client.empty(words * 8);
+    let most = client.properties().hardware.max_units_per_cube;
+    let units = 1u32 << most.clamp(1, 256).ilog2();
+    // SAFETY: a unit writes one word, if there is one for it.
+    unsafe {
+        clear_kernel::launch_unchecked(
+            client,
+            cubes(device, words.div_ceil(units as usize)),
+            CubeDim::new_1d(units),
+            AddressType::from_len(words),
+            BufferArg::from_raw_parts(handle.clone(), words),
+        );
+    }
+    handle
 }

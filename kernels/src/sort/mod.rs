@@ -15,8 +15,7 @@ use cubecl::ir::{ElemType, IntKind, UIntKind};
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
 use girih::{Error, Result};
-use launch::Carried;
-pub(crate) use launch::Rows;
+pub(crate) use launch::{Carried, Rows};
 pub(crate) use order::{Order, encode};
 use plan::{Job, Plan};
 use std::ops::Range;
@@ -322,7 +321,7 @@ pub(crate) struct Sorted {
 }
 
 /// Checks, plans and launches.
-fn run(
+pub(crate) fn run(
     call: &'static str,
     client: &Client,
     keys: &TensorHandle,

@@ -1,5 +1,5 @@
 //! What happens to an index that is out of range.
-// CubeCL's macros write undocumented twins of the items here.
+// CubeCL's macro writes an undocumented twin of `resolve`.
 #![allow(missing_docs)]
 
 use super::reporter::ReporterExpand;
@@ -71,8 +71,26 @@ bounds_pack!(3: A, B, C);
 bounds_pack!(4: A, B, C, D);
 bounds_pack!(5: A, B, C, D, F);
 
-/// Where in range an index points, and whether it is (`true` under [`Bounds::Assume`]): what views do with each index that
-/// they are given, for kernels that keep lists of their own. [`Bounds::Report`] is as [`Bounds::Mask`]: the caller reports.
+/// Where in range an index points under a rule, and whether it does (`true` under [`Bounds::Assume`]): what views do with
+/// each index, for kernels that have none. Where it does not, the place means nothing. A report is the caller's to make.
+///
+/// ```
+/// use cubecl::prelude::*;
+/// use girih::prelude::*;
+/// use girih::view::resolve;
+///
+/// /// Marks the rows that are named.
+/// #[cube(launch_unchecked)]
+/// fn mark(index: &[i32], marks: &mut [u32]) {
+///     if ABSOLUTE_POS < index.len() {
+///         let (row, is_one) = resolve::<i32>(index[ABSOLUTE_POS], marks.len(), Bounds::Wrap);
+///         if is_one {
+///             marks[row] = 1u32;
+///         }
+///     }
+/// }
+/// # fn main() {}
+/// ```
 #[cube]
 pub fn resolve<I: Int>(index: I, extent: usize, #[comptime] bounds: Bounds) -> (usize, bool) {
     let zero = I::from_int(0);

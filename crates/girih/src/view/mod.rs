@@ -25,6 +25,7 @@ mod list;
 mod options;
 mod padding;
 mod partition;
+mod records;
 mod region;
 mod reporter;
 mod saturate;

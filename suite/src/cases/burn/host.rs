@@ -106,6 +106,9 @@ impl Host {
             match mode {
                 Scatter::Set => out.values[to] = updates.values[from],
                 Scatter::Add => out.values[to] += updates.values[from],
+                Scatter::Mul => out.values[to] *= updates.values[from],
+                Scatter::Min => out.values[to] = out.values[to].min(updates.values[from]),
+                Scatter::Max => out.values[to] = out.values[to].max(updates.values[from]),
             }
         }
         out
@@ -134,7 +137,7 @@ impl Host {
 }
 
 /// The slice that an index means, if it means one.
-fn resolve(index: i64, extent: usize, bounds: Bounds) -> Option<usize> {
+pub fn resolve(index: i64, extent: usize, bounds: Bounds) -> Option<usize> {
     let last = i64::try_from(extent).expect("a small extent") - 1;
     let slice = match bounds {
         Bounds::Clamp => index.min(last).max(0),

@@ -1,9 +1,11 @@
 //! girih-burn's ops on each device, against values and gradients that the host computes.
 
+mod counts;
 mod forward;
 mod fusion;
 mod gradients;
 mod host;
+mod lookups;
 mod matmul;
 mod readme;
 mod refusals;
@@ -19,10 +21,12 @@ use host::Host;
 /// Every case of this subject.
 pub fn cases() -> Vec<Case> {
     [
+        counts::cases(),
         forward::cases(),
         fusion::cases(),
         gradients::cases(),
         matmul::cases(),
+        lookups::cases(),
         readme::cases(),
         refusals::cases(),
         report::cases(),

@@ -26,7 +26,7 @@ cases! {
 const MASKED: &[Bounds] = &[Bounds::Mask, Bounds::Clamp, Bounds::Wrap, Bounds::Report];
 
 /// Distinct small values, exact in every type.
-fn values<E: Numeric>(count: usize) -> Vec<E> {
+pub(super) fn values<E: Numeric>(count: usize) -> Vec<E> {
     (0..count)
         .map(|i| E::from_int(i as i64 % 251 + 1))
         .collect()
@@ -262,7 +262,7 @@ fn an_empty_axis_gives_zeros(rt: &Rt) -> Result<(), String> {
 }
 
 /// The elements of a contiguous result.
-fn read<E: CubeElement>(rt: &Rt, tensor: &TensorHandle) -> Result<Vec<E>, String> {
+pub(super) fn read<E: CubeElement>(rt: &Rt, tensor: &TensorHandle) -> Result<Vec<E>, String> {
     let bytes = rt
         .client
         .read_one(tensor.handle.clone())

@@ -11,7 +11,9 @@ use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
-use girih_kernels::{Activation, MatmulOptions, MatmulTile, explain_matmul, matmul, matmul_into};
+use girih_kernels::{
+    Activation, MatmulOptions, MatmulPath, MatmulTile, explain_matmul, matmul, matmul_into,
+};
 use girih_testkit::{Rt, case::Case, cases, needs};
 use half::{bf16, f16};
 use model::{Element, Operand, Random, Right, compare, read, row_major, strides};
@@ -35,6 +37,8 @@ cases! {
     into_strides_and_nothing_else,
     by_tiles_of_the_callers_choice,
     by_the_fastest_tile,
+    halves_by_every_path needs [needs::F16],
+    brain_floats_by_every_path needs [needs::BF16],
     explained,
 }
 
@@ -303,10 +307,7 @@ fn bias_and_activation(rt: &Rt) -> Result<(), String> {
     let (a_shape, b_shape) = ([2, 20, 30], [30, 27]);
     let a = Operand::<f32>::random(rt, &a_shape, &row_major(&a_shape), &mut random);
     let b = Operand::<f32>::random(rt, &b_shape, &row_major(&b_shape), &mut random);
-    for shape in [vec![27], vec![2, 27], vec![1, 1, 27]] {
-        if shape.len() > 2 {
-            continue;
-        }
+    for shape in [vec![27], vec![2, 27]] {
         let bias = Operand::<f32>::random(rt, &shape, &row_major(&shape), &mut random);
         for activation in ACTIVATIONS {
             let options = MatmulOptions {
@@ -462,6 +463,44 @@ fn by_tiles_of_the_callers_choice(rt: &Rt) -> Result<(), String> {
         multiply::<f32>(rt, [48, 64, 32], [true, false], 0, &options)?;
     }
     Ok(())
+}
+
+/// By tensor cores, in every order, with extents that divide and others; or refused by name.
+fn by_every_path<E: Element>(rt: &Rt) -> Result<(), String> {
+    let paths = [
+        MatmulPath::Portable,
+        MatmulPath::TensorCores,
+        MatmulPath::Hopper,
+    ];
+    for path in paths {
+        let options = MatmulOptions {
+            path: Some(path),
+            ..Default::default()
+        };
+        for extents in [
+            [64, 128, 64],
+            [200, 136, 72],
+            [70, 31, 45],
+            [1, 8, 8],
+            [8, 8, 0],
+        ] {
+            for orders in [[false, false], [true, false], [false, true], [true, true]] {
+                match multiply::<E>(rt, extents, orders, 0, &options) {
+                    Err(lacking) if lacking.contains(&format!("no path {path:?}")) => {}
+                    found => found.map_err(|error| format!("{path:?}: {error}"))?,
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn halves_by_every_path(rt: &Rt) -> Result<(), String> {
+    by_every_path::<f16>(rt)
+}
+
+fn brain_floats_by_every_path(rt: &Rt) -> Result<(), String> {
+    by_every_path::<bf16>(rt)
 }
 
 fn by_the_fastest_tile(rt: &Rt) -> Result<(), String> {

@@ -30,14 +30,14 @@ fn twice<E: Numeric, F: Numeric, N: Size>(
 ) {
     let group = group_of(by);
     let at = UNIT_POS / size;
-    let a = TileView::<F, shape![4, 6]>::of(a).load(&group, (at, 0));
+    let a = TileView::<F, shape![2, 6]>::of(a).load(&group, (at, 0));
     let a = a.share(&group);
     let b = TileView::<F, shape![6, 8]>::of(b).load(&group, (at, 0));
-    let before = TileView::<E, shape![4, 8]>::of(before).load(&group, (at, 0));
+    let before = TileView::<E, shape![2, 8]>::of(before).load(&group, (at, 0));
     let mut sum = before.hold(&group);
     sum.mma(&group, &a, &b);
     sum.mma(&group, &a, &b);
-    TileViewMut::<E, shape![4, 8]>::of(c).store(&group, sum, (at, 0));
+    TileViewMut::<E, shape![2, 8]>::of(c).store(&group, sum, (at, 0));
 }
 
 fn products<E, F>(
@@ -52,14 +52,14 @@ where
 {
     for party in Party::all(rt) {
         let groups = party.groups();
-        let left: Vec<i64> = (0..24 * groups as i64).map(|at| at * 7 % 11 - 5).collect();
+        let left: Vec<i64> = (0..12 * groups as i64).map(|at| at * 7 % 11 - 5).collect();
         let right: Vec<i64> = (0..48 * groups as i64).map(|at| at * 5 % 13 - 6).collect();
         let typed = |values: &[i64]| values.iter().map(|&value| of(value)).collect::<Vec<F>>();
-        let a = rt.put_tensor(&typed(&left), &[4 * groups, 6]);
+        let a = rt.put_tensor(&typed(&left), &[2 * groups, 6]);
         let b = rt.put_tensor(&typed(&right), &[6 * groups, 8]);
-        let before: Vec<E> = (0..32 * groups as i64).map(|at| sum(at % 9)).collect();
-        let before_tensor = rt.put_tensor(&before, &[4 * groups, 8]);
-        let c = rt.poisoned_tensor::<E>(&[4 * groups, 8], &[8, 1]);
+        let before: Vec<E> = (0..16 * groups as i64).map(|at| sum(at % 9)).collect();
+        let before_tensor = rt.put_tensor(&before, &[2 * groups, 8]);
+        let c = rt.poisoned_tensor::<E>(&[2 * groups, 8], &[8, 1]);
         // SAFETY: the tiles cover the tensors.
         unsafe {
             twice::launch_unchecked::<E, F>(
@@ -78,12 +78,12 @@ where
         let got = rt.read_tensor(&c).map_err(|error| error.to_string())?;
         let mut want = vec![];
         for group in 0..groups {
-            for row in 0..4 {
+            for row in 0..2 {
                 for column in 0..8 {
                     let terms = (0..6).map(|k| {
-                        left[(group * 4 + row) * 6 + k] * right[(group * 6 + k) * 8 + column]
+                        left[(group * 2 + row) * 6 + k] * right[(group * 6 + k) * 8 + column]
                     });
-                    let at = (group * 4 + row) * 8 + column;
+                    let at = (group * 2 + row) * 8 + column;
                     want.push(sum(at as i64 % 9 + 2 * terms.sum::<i64>()));
                 }
             }
@@ -161,7 +161,7 @@ fn a_loop_over_tiles(rt: &Rt) -> Result<(), String> {
         for row in 0..rows {
             for column in 0..columns {
                 let terms = (0..inner).map(|k| left[row * inner + k] * right[k * columns + column]);
-                want.push(terms.sum::<f32>());
+                want.push(terms.sum::<f32>() + 0.0);
             }
         }
         same(&got, &want).map_err(|error| format!("{rows} x {columns} of {inner}: {error}"))?;

@@ -194,6 +194,9 @@ pub fn read<E: Element>(rt: &Rt, tensor: &TensorHandle) -> Result<Vec<E>, String
         .read_one(tensor.handle.clone())
         .map_err(|error| error.to_string())?;
     let count = tensor.shape().iter().product::<usize>();
+    if count == 0 {
+        return Ok(vec![]);
+    }
     Ok(E::from_bytes(&bytes)[..]
         .iter()
         .copied()

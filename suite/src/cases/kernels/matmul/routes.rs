@@ -3,9 +3,9 @@
 use super::groups::group_of;
 use super::model::{Element, Operand, Random, Right, compare, read, strides};
 use super::text;
-use girih::device::Device;
 use girih_kernels::{
-    Bounds, Error, MatmulOptions, Route, gather_matmul, gather_matmul_scatter_into,
+    Bounds, Error, MatmulOptions, MatmulPath, Route, explain_gather_matmul_scatter, gather_matmul,
+    gather_matmul_scatter_into,
 };
 use girih_testkit::{Rt, cases, needs};
 use half::f16;
@@ -21,6 +21,8 @@ cases! {
     all_rows_to_one needs [needs::ADD_F32],
     adds_once_though_it_measures needs [needs::ADD_F32],
     strided_lists needs [needs::ADD_F32],
+    adds_by_tensor_cores needs [needs::F16, needs::ADD_F32],
+    explained needs [needs::ADD_F32],
 }
 
 const RULES: [Bounds; 3] = [Bounds::Mask, Bounds::Clamp, Bounds::Wrap];
@@ -72,6 +74,21 @@ fn list(rt: &Rt, values: &[i64]) -> Operand<i32> {
 
 /// Adds to a target of ones, and compares all of it.
 fn add<E: Element>(rt: &Rt, case: &Case, bounds: Bounds, tolerance: f64) -> Result<(), String> {
+    let options = MatmulOptions {
+        tune: case.tune,
+        ..Default::default()
+    };
+    add_by::<E>(rt, case, bounds, &options, tolerance)
+}
+
+/// The same in a way of the caller's.
+fn add_by<E: Element>(
+    rt: &Rt,
+    case: &Case,
+    bounds: Bounds,
+    options: &MatmulOptions<'_>,
+    tolerance: f64,
+) -> Result<(), String> {
     let mut random = Random::new(case.tokens as u64 + 5);
     let groups = case.ends.as_ref().map_or(1, Vec::len);
     let a = Operand::<E>::random(
@@ -114,10 +131,7 @@ fn add<E: Element>(rt: &Rt, case: &Case, bounds: Bounds, tolerance: f64) -> Resu
         &target.tensor,
         &route,
         bounds,
-        &MatmulOptions {
-            tune: case.tune,
-            ..Default::default()
-        },
+        options,
     )
     .map_err(text)?;
     let mut want = vec![
@@ -432,6 +446,58 @@ fn strided_lists(rt: &Rt) -> Result<(), String> {
             want.push(sum);
         }
     }
-    let _ = Device::of(&rt.client);
     compare::<f32>(&read(rt, out.value())?, &want, 1e-5)
+}
+
+fn explained(rt: &Rt) -> Result<(), String> {
+    let mut random = Random::new(2);
+    let a = Operand::<f32>::random(rt, &[16, 8], &[8, 1], &mut random);
+    let b = Operand::<f32>::random(rt, &[8, 24], &[24, 1], &mut random);
+    let target = Operand::<f32>::new(rt, &[16, 24], &[24, 1], vec![0.0; 16 * 24]);
+    let plan = explain_gather_matmul_scatter(
+        &rt.client,
+        &a.tensor,
+        &b.tensor,
+        &target.tensor,
+        &Route::default(),
+        Bounds::Mask,
+        &MatmulOptions::default(),
+    )
+    .map_err(text)?;
+    match plan.flops == 2 * 16 * 8 * 24 && plan.call == "gather_matmul_scatter" {
+        true => Ok(()),
+        false => Err(plan.to_string()),
+    }
+}
+
+fn adds_by_tensor_cores(rt: &Rt) -> Result<(), String> {
+    for (tokens, columns, inner, targets) in [(70, 24, 40, 30), (64, 64, 64, 64), (9, 7, 5, 3)] {
+        let case = Case {
+            tokens,
+            columns,
+            inner,
+            ends: Some(vec![
+                tokens as i64 / 2,
+                tokens as i64 / 2,
+                2 * tokens as i64 - 1,
+            ]),
+            gather: Some(indices(2 * tokens, tokens, 1)),
+            scatter: Some(indices(2 * tokens, targets, 1)),
+            weighted: true,
+            targets,
+            transposed: false,
+            tune: false,
+        };
+        for path in [MatmulPath::TensorCores, MatmulPath::Hopper] {
+            let options = MatmulOptions {
+                path: Some(path),
+                ..Default::default()
+            };
+            match add_by::<f16>(rt, &case, Bounds::Mask, &options, 1e-5) {
+                Err(lacking) if lacking.contains(&format!("no path {path:?}")) => {}
+                found => found.map_err(|error| format!("{path:?}: {error}"))?,
+            }
+        }
+    }
+    Ok(())
 }

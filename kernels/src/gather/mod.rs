@@ -2,6 +2,8 @@
 // CubeCL's macro writes undocumented twins of the kernels.
 #![allow(missing_docs)]
 
+pub mod bulk;
+
 use crate::check;
 use crate::plan::{Cut, Place, Walk, place, place_strided, rows_of_tile};
 use cubecl::client::Client;
@@ -221,7 +223,7 @@ fn output_bytes(output: &TensorHandle) -> usize {
 }
 
 /// The tensor over another's buffer.
-fn over(tensor: &TensorHandle, buffer: &TensorHandle) -> TensorHandle {
+pub(crate) fn over(tensor: &TensorHandle, buffer: &TensorHandle) -> TensorHandle {
     let (shape, strides) = check::dims(tensor);
     TensorHandle::new(buffer.handle.clone(), shape, strides, tensor.dtype)
 }

@@ -1,6 +1,6 @@
-//! `scatter_into`.
+//! Random calls.
 
-use super::model::{Call, Index, calls, handle, list};
+use crate::cases::kernels::model::{Call, Index, calls, handle, list};
 use crate::random::for_all;
 use cubecl::prelude::*;
 use girih::{Bounds, Error};
@@ -61,8 +61,8 @@ where
     for (update, source) in updates.into_iter().zip(call.sources()) {
         let Some(at) = source else { continue };
         want[at] = match mode {
-            ScatterMode::Set => update,
             ScatterMode::Add => want[at] + update,
+            _ => update,
         };
     }
     same(

@@ -1,28 +1,14 @@
-//! Scatter: rows, or slices along any axis, to the places that a list of indices names.
+//! Updates straight to their places: stored, or combined atomically with what is there.
 // CubeCL's macro writes undocumented twins of the kernels.
 #![allow(missing_docs)]
 
-use crate::check;
-use crate::gather::report;
-use crate::plan::{Cut, Place, Walk, place, place_strided, rows_of_tile};
-use cubecl::client::Client;
+use super::ScatterMode;
+use super::launch::Work;
+use crate::plan::{Cut, Place, place, place_strided, rows_of_tile};
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
-use cubecl::std::tensor::{TensorHandle, into_contiguous};
-use girih::device::Device;
 use girih::prelude::*;
 use girih::view::{Report, Reporter};
-use girih::{Checked, Error, Result};
-
-/// What happens at a place that an update goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum ScatterMode {
-    /// The update replaces what was there. Of several updates to one place, any one stays, element by element.
-    Set,
-    /// The update is added to what was there, atomically: all updates to one place count. The order is not fixed, so
-    /// that floating point sums may differ in their last bits from run to run.
-    Add,
-}
 
 /// `target[o, index[n], i] = updates[o, n, i]`, one tile per cube.
 #[cube(launch_unchecked, address_type = "dynamic")]
@@ -51,9 +37,9 @@ pub fn set_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size>(
     view.store_masked(&cube, tile, (chunk(slab), &rows, chunk(column)));
 }
 
-/// `target[o, index[n], i] += updates[o, n, i]`, one tile per cube; `A` elements per atomic.
+/// Combines `target[o, index[n], i]` with `updates[o, n, i]`, one tile per cube; `A` elements per atomic.
 #[cube(launch_unchecked, address_type = "dynamic")]
-pub fn add_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C: Size>(
+pub fn combine_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C: Size>(
     target: &Tensor<Atomic<Vector<E, A>>>,
     index: &Tensor<I>,
     updates: &Tensor<Vector<E, N>>,
@@ -62,6 +48,7 @@ pub fn add_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C: Siz
     column_tiles: usize,
     #[comptime] cut: Cut,
     #[comptime] bounds: Bounds,
+    #[comptime] mode: ScatterMode,
     #[define(E, I)] _types: [ElemType; 2],
 ) {
     let cube = this_cube();
@@ -75,7 +62,24 @@ pub fn add_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C: Siz
         ComptimeOption::Some(record) => view.report(Reporter::new(record, first)),
         ComptimeOption::None => view.bounds(bounds),
     };
-    view.atomic_add_masked::<Relaxed>(&cube, tile, (chunk(slab), &rows, chunk(column)));
+    let to = (chunk(slab), &rows, chunk(column));
+    match comptime!(mode) {
+        ScatterMode::Set => {
+            view.atomic_store_masked::<Relaxed>(&cube, tile, to);
+        }
+        ScatterMode::Add => {
+            view.atomic_add_masked::<Relaxed>(&cube, tile, to);
+        }
+        ScatterMode::Mul => {
+            view.atomic_mul_masked::<Relaxed>(&cube, tile, to);
+        }
+        ScatterMode::Min => {
+            view.atomic_min_masked::<Relaxed>(&cube, tile, to);
+        }
+        ScatterMode::Max => {
+            view.atomic_max_masked::<Relaxed>(&cube, tile, to);
+        }
+    }
 }
 
 /// As `set_kernel`, for tensors whose axes fold to five.
@@ -112,15 +116,16 @@ pub fn set_strided_kernel<E: Numeric, I: Int, N: Size, O: Size, R: Size, C: Size
     view.store_masked(&cube, tile, to);
 }
 
-/// As `add_kernel`, for tensors whose axes fold to five.
+/// As `combine_kernel`, for tensors whose axes fold to five.
 #[cube(launch_unchecked, address_type = "dynamic")]
-pub fn add_strided_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C: Size>(
+pub fn combine_strided_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size, C: Size>(
     target: &Tensor<Atomic<Vector<E, A>>>,
     index: &Tensor<I>,
     updates: &Tensor<Vector<E, N>>,
     record: ComptimeOption<Box<[Atomic<u32>]>>,
     tiles: Sequence<usize>,
     #[comptime] bounds: Bounds,
+    #[comptime] mode: ScatterMode,
     #[define(E, I)] _types: [ElemType; 2],
 ) {
     let cube = this_cube();
@@ -143,154 +148,38 @@ pub fn add_strided_kernel<E: Numeric, I: Int, A: Size, N: Size, O: Size, R: Size
         chunk(at.head),
         chunk(at.column),
     );
-    view.atomic_add_masked::<Relaxed>(&cube, tile, to);
+    match comptime!(mode) {
+        ScatterMode::Set => {
+            view.atomic_store_masked::<Relaxed>(&cube, tile, to);
+        }
+        ScatterMode::Add => {
+            view.atomic_add_masked::<Relaxed>(&cube, tile, to);
+        }
+        ScatterMode::Mul => {
+            view.atomic_mul_masked::<Relaxed>(&cube, tile, to);
+        }
+        ScatterMode::Min => {
+            view.atomic_min_masked::<Relaxed>(&cube, tile, to);
+        }
+        ScatterMode::Max => {
+            view.atomic_max_masked::<Relaxed>(&cube, tile, to);
+        }
+    }
 }
 
-/// Scatters slices along an axis, in place: `target[.., index[n], ..]` takes `updates[.., n, ..]` as `mode` says; updates
-/// whose index `bounds` finds no place for are dropped.
-///
-/// `target` has any rank and any strides that do not overlap, `index` rank 1 and an integer type, `updates` the shape of
-/// `target` with `index.len()` along `axis` and any strides. Nothing is read back from the device.
-///
-/// [`ScatterMode::Add`] uses the widest atomics that the device has for the type: vectors of 4 on recent NVIDIA GPUs,
-/// scalars elsewhere.
-///
-/// # Errors
-///
-/// [`Error::Rank`](crate::Error::Rank), [`Error::Axis`](crate::Error::Axis), [`Error::Element`](crate::Error::Element), [`Error::Shape`](crate::Error::Shape), [`Error::Strides`](crate::Error::Strides), [`Error::Overlap`](crate::Error::Overlap);
-/// [`Error::Device`](crate::Error::Device) where the device does not store a type, adds it atomically only in vectors that the tensors' strides
-/// do not allow, or cannot report.
-pub fn scatter_into(
-    client: &Client,
-    target: &TensorHandle,
-    index: &TensorHandle,
-    updates: &TensorHandle,
-    axis: usize,
-    mode: ScatterMode,
-    bounds: Bounds,
-) -> Result<Checked<()>> {
-    const CALL: &str = "scatter";
-    let device = Device::of(client);
-    check::axis(CALL, "target", target, axis)?;
-    check::index(CALL, &device, index)?;
-    check::element(CALL, &device, target.dtype)?;
-    check::within(CALL, "target", target)?;
-    check::distinct(CALL, "target", target)?;
-    let (mut shape, _) = check::dims(target);
-    let extent = std::mem::replace(&mut shape[axis], index.shape()[0]);
-    check::same_type(CALL, "updates", updates.dtype, target.dtype)?;
-    check::shape(CALL, "updates", updates, &shape)?;
-    check::within(CALL, "updates", updates)?;
-    if mode == ScatterMode::Add && atomic_widths(&device, target.dtype).is_empty() {
-        return Err(lacks_add(&device, target.dtype, ""));
-    }
-    let report = report(CALL, &device, index, axis, extent, bounds)?;
-    if extent == 0 || shape.contains(&0) {
-        return Ok(Checked::new((), report));
-    }
-    let packed;
-    let (walk, updates) = match Walk::new(target, updates, axis) {
-        Some(walk) => (walk, updates),
-        None => {
-            packed = into_contiguous(client, updates.clone().binding(), updates.dtype);
-            let walk = Walk::new(target, &packed, axis).ok_or_else(|| {
-                let (_, strides) = check::dims(target);
-                let allowed =
-                    "strides that fold to two axes on either side of the indexed one".into();
-                let given = strides.len();
-                Error::Rank {
-                    call: CALL,
-                    argument: "target, permuted as it is,",
-                    given,
-                    allowed,
-                }
-            })?;
-            (walk, &packed)
-        }
-    };
-    launch(
-        &device,
+/// Launches the kernel that suits; each access moves `width` elements, of which `atomic` are combined at once.
+pub(super) fn launch(work: &Work<'_>, width: usize, atomic: usize) {
+    let Work {
+        device,
         target,
         index,
         updates,
+        walk,
         extent,
-        &walk,
         mode,
         bounds,
-        report.as_ref(),
-    )?;
-    Ok(Checked::new((), report))
-}
-
-/// Whether a device scatters elements of one type by indices of another, in rows of `row` contiguous elements (the
-/// product of the extents after the axis).
-///
-/// # Errors
-///
-/// [`Error::Element`](crate::Error::Element) where the indices are no integers; [`Error::Device`](crate::Error::Device) where the device does not store a type, or
-/// does not add it atomically in such rows.
-pub fn supports_scatter(
-    client: &Client,
-    element: ElemType,
-    index: ElemType,
-    mode: ScatterMode,
-    row: usize,
-) -> Result<()> {
-    let device = Device::of(client);
-    check::element("scatter", &device, element)?;
-    check::index_type("scatter", &device, index)?;
-    let adds = || {
-        atomic_widths(&device, element)
-            .iter()
-            .any(|&width| row.is_multiple_of(width))
-    };
-    match mode == ScatterMode::Set || adds() {
-        true => Ok(()),
-        false => Err(lacks_add(&device, element, &format!(" in rows of {row}"))),
-    }
-}
-
-fn lacks_add(device: &Device, element: ElemType, rows: &str) -> Error {
-    Error::Device {
-        call: "scatter",
-        device: device.name(),
-        feature: format!("atomic add of {element}{rows}"),
-    }
-}
-
-/// The widths in which the device adds elements of the type atomically, widest first.
-fn atomic_widths(device: &Device, element: ElemType) -> Vec<usize> {
-    [8, 4, 2, 1]
-        .into_iter()
-        .filter(|&width| device.adds_atomically(element, width))
-        .collect()
-}
-
-#[allow(clippy::too_many_arguments)]
-fn launch(
-    device: &Device,
-    target: &TensorHandle,
-    index: &TensorHandle,
-    updates: &TensorHandle,
-    extent: usize,
-    walk: &Walk,
-    mode: ScatterMode,
-    bounds: Bounds,
-    report: Option<&Report>,
-) -> Result<()> {
-    let size = target.dtype.size();
-    let handles = [&target.handle, &updates.handle];
-    let mut width = walk.width(&device.vector_widths(size), handles, size);
-    let mut atomic = 1;
-    if mode == ScatterMode::Add {
-        let widths = atomic_widths(device, target.dtype);
-        atomic = walk.width(&widths, handles, size);
-        if !widths.contains(&atomic) {
-            return Err(lacks_add(device, target.dtype, " in rows of these strides"));
-        }
-        // The tile comes in the atomics' width, or in any where the atomics are scalars.
-        width = if atomic == 1 { width } else { atomic };
-    }
+        report,
+    } = *work;
     let Place {
         tiling,
         args,
@@ -344,7 +233,7 @@ fn launch(
                 bounds,
                 types,
             ),
-            (ScatterMode::Add, true) => add_kernel::launch_unchecked(
+            (_, true) => combine_kernel::launch_unchecked(
                 client,
                 cubes,
                 cube,
@@ -362,9 +251,10 @@ fn launch(
                 column_tiles,
                 tiling.cut(),
                 bounds,
+                mode,
                 types,
             ),
-            (ScatterMode::Add, false) => add_strided_kernel::launch_unchecked(
+            (_, false) => combine_strided_kernel::launch_unchecked(
                 client,
                 cubes,
                 cube,
@@ -380,9 +270,9 @@ fn launch(
                 record,
                 tiling.sequence(),
                 bounds,
+                mode,
                 types,
             ),
         }
     }
-    Ok(())
 }

@@ -6,9 +6,7 @@ use burn::module::Param;
 use burn::tensor::{DType, Device, Tensor, TensorData};
 use girih_burn::{Error, MoeActivation, MoeLayer, MoeLayerConfig};
 use girih_testkit::{DeviceKind, Rt};
-use serde_json::json;
-
-use crate::bench::Layers;
+use serde_json::{Value, json};
 
 /// Tokens, width, width within an expert, experts, experts of a token.
 type Shape = [usize; 5];
@@ -29,15 +27,15 @@ impl Pass {
     }
 }
 
-/// Times the layers whose name contains one of `filters`.
-pub(crate) fn run(rt: &Rt, filters: &[String]) -> Layers {
+/// Times the layers whose name contains one of `filters`: lines of JSON, and the names of those that failed.
+pub(super) fn run(rt: &Rt, filters: &[String]) -> (Vec<Value>, Vec<String>) {
     let cuda = rt.kind == DeviceKind::Cuda;
     let shapes: &[Shape] = match cuda {
         true => &girih_bench::products::LAYERS,
         false => &[[128, 64, 96, 8, 2]],
     };
     let dtype = if cuda { DType::BF16 } else { DType::F32 };
-    let mut layers = Layers::default();
+    let (mut measured, mut failed) = (vec![], vec![]);
     for &shape in shapes {
         for pass in [Pass::Forward, Pass::Backward] {
             let [tokens, model, hidden, experts, chosen] = shape;
@@ -58,7 +56,7 @@ pub(crate) fn run(rt: &Rt, filters: &[String]) -> Layers {
                 Ok([first, median, window]) => {
                     let rate = flops / window / 1e6;
                     println!("{name:<56} {median:>11.2} {window:>11.2} {rate:>10.3}");
-                    layers.measured.push(json!({
+                    measured.push(json!({
                         "peer": "girih", "name": name, "op": pass.name(), "dtype": kind,
                         "rows": tokens * chosen, "columns": hidden, "data": data,
                         "bytes": 2 * experts * model * hidden * if cuda { 2 } else { 4 },
@@ -68,12 +66,12 @@ pub(crate) fn run(rt: &Rt, filters: &[String]) -> Layers {
                 }
                 Err(error) => {
                     println!("{name:<56} FAILED: {error}");
-                    layers.failed += 1;
+                    failed.push(name);
                 }
             }
         }
     }
-    layers
+    (measured, failed)
 }
 
 /// Microseconds of the first call, the median of calls waited for one by one, and the mean of calls one after another; by
