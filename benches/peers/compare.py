@@ -10,10 +10,10 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 GIRIH = "girih"
-PEERS = ("triton", "torch", "cutile", "cub")
+PEERS = ("triton", "torch", "cutile", "cub", "cublas", "burn")
 TIMES = ("median_us", "window_us")
 WORKLOAD = ("op", "dtype", "rows", "columns", "data", "group", "units", "cube", "cubes", "rounds")
 
@@ -33,8 +33,9 @@ def main() -> int:
         except OSError as error:
             print(f"{path}: {error.strerror}", file=sys.stderr)
             return 1
-    kinds = {kind: [line for line in lines if kind_of(line) is kind] for kind in KINDS}
-    tables = [make(kinds[make]) for make in KINDS if kinds[make]]
+    collectives = [line for line in lines if is_collective(line)]
+    others = [line for line in lines if not is_collective(line)]
+    tables = [make(of) for make, of in ((table, others), (table_of_collectives, collectives)) if of]
     print("\n\n".join("\n".join(lines) for lines in tables))
     wrong = list(unlike(lines))
     for sentence in wrong:
@@ -51,7 +52,7 @@ def measurements(text: Iterable[str]) -> Iterator[Line]:
             parsed = json.loads(line)
         except json.JSONDecodeError:
             continue
-        if all(isinstance(parsed.get(field), (int, float)) for field in (*TIMES, "bytes")) and "peer" in parsed:
+        if all(isinstance(parsed.get(field), (int, float)) for field in TIMES) and "peer" in parsed:
             yield parsed
 
 
@@ -60,11 +61,8 @@ def workload(line: Line) -> Key:
     return tuple(line.get(field) for field in WORKLOAD)
 
 
-def kind_of(line: Line) -> Callable[[list[Line]], Iterator[str]]:
-    """The table that a measurement belongs in."""
-    if "rounds" in line:
-        return table_of_collectives
-    return table_of_products if "tflop_per_s" in line else table
+def is_collective(line: Line) -> bool:
+    return "rounds" in line
 
 
 def unlike(lines: list[Line]) -> Iterator[str]:
@@ -99,42 +97,24 @@ def table_of_collectives(lines: list[Line]) -> Iterator[str]:
 
 def table(lines: list[Line]) -> Iterator[str]:
     """Each of girih's workloads with the best that every peer has of it, by each of the two times."""
-    return side_by_side(
-        lines, "GB/s", lambda line, time: float(line["bytes"]) / float(line[time]) / 1e3
-    )
-
-
-def table_of_products(lines: list[Line]) -> Iterator[str]:
-    """The same of products of matrices, with operations a second."""
-
-    def rate(line: Line, time: str) -> float:
-        return float(line["tflop_per_s"]) * float(line["window_us"]) / float(line[time])
-
-    return side_by_side(lines, "TFLOP/s", rate)
-
-
-def side_by_side(
-    lines: list[Line], unit: str, rate: Callable[[Line, str], float]
-) -> Iterator[str]:
-    """Each of girih's workloads with its rate, and the best that every peer has of it."""
     best: dict[tuple[str, str, Key], float] = {}
     for line in lines:
         for time in TIMES:
             place = (str(line["peer"]), time, workload(line))
             best[place] = min(best.get(place, float("inf")), float(line[time]))
     peers = [peer for peer in PEERS if any(line["peer"] == peer for line in lines)]
-    heads = ["workload", "girih us", unit]
+    heads = ["workload", "girih us", "rate"]
     for peer in peers:
         heads += [f"{peer} us", f"{peer} / girih"]
-    yield "Each cell: median of single launches / mean in a window of launches back to back.\n"
+    yield "Each cell: median of single launches / mean in a window of launches back to back."
+    yield "Rates are 10^9 bytes a second, or 10^12 floating point operations where a line counts those.\n"
     yield row(heads)
     yield row(["---"] + ["---:"] * (len(heads) - 1))
     for line in lines:
         if line["peer"] != GIRIH:
             continue
         ours = [float(line[time]) for time in TIMES]
-        rates = [rate(line, time) for time in TIMES]
-        cells = [str(line["name"]), pair(ours, 1), pair(rates, 0)]
+        cells = [str(line["name"]), pair(ours, 1), rate(line, ours)]
         for peer in peers:
             theirs = [best.get((peer, time, workload(line))) for time in TIMES]
             if None in theirs:
@@ -145,16 +125,20 @@ def side_by_side(
         yield row(cells)
 
 
+def rate(line: Line, times: list[float]) -> str:
+    """What was done in that many microseconds, by what the line counts."""
+    for counted, unit, per in (("flops", " TFLOP/s", 1e6), ("bytes", "", 1e3)):
+        if isinstance(line.get(counted), (int, float)):
+            return pair([float(line[counted]) / time / per for time in times], 0) + unit
+    return "-"
+
+
 def pair(values: list[float], digits: int) -> str:
     return " / ".join(f"{value:.{digits}f}" for value in values)
 
 
 def row(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
-
-
-KINDS = (table, table_of_products, table_of_collectives)
-"""Every table, in their order."""
 
 
 if __name__ == "__main__":

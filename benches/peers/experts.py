@@ -1,4 +1,4 @@
-"""Products of matrices and mixtures of experts, by torch.
+"""Mixtures of experts, and the products that `matmul.py` has not, by torch.
 
 A product by groups is torch's `_grouped_mm`; a layer is composed of it as girih's is: the routes sorted by expert, the
 tokens gathered, two products with an activation between, each row times its weight added to its token.
@@ -15,8 +15,6 @@ SHAPES = ((8192, 4096, 14336, 8, 2), (4096, 2048, 1408, 64, 6), (512, 7168, 2048
 
 
 def run(report: Report) -> None:
-    for size in (1024, 4096, 8192):
-        matmul(report, size, torch.bfloat16, "bf16")
     matmul(report, 8192, torch.float16, "f16")
     # TF32 is another product than one of f32, and stays off.
     matmul(report, 4096, torch.float32, "f32")
@@ -41,28 +39,18 @@ def case_of(op: str, tokens: int, inner: int, outer: int, experts: int, chosen: 
 def groups(
     report: Report, tokens: int, inner: int, outer: int, experts: int, chosen: int
 ) -> None:
-    values = torch.randn(tokens, inner, device=DEVICE, dtype=torch.bfloat16)
-    weights = torch.randn(experts, inner, outer, device=DEVICE, dtype=torch.bfloat16) * 0.02
     expert = torch.rand(tokens, experts, device=DEVICE).topk(chosen, 1).indices.flatten()
-    token = expert.argsort() // chosen
     ends = torch.bincount(expert, minlength=experts).cumsum(0).int()
-    permuted = values[token]
-    made = torch.randn(tokens * chosen, outer, device=DEVICE, dtype=torch.bfloat16)
-    flops = 2 * tokens * chosen * inner * outer
-
-    def grouped() -> torch.Tensor:
-        return torch._grouped_mm(permuted, weights, offs=ends)
-
-    def gather_grouped() -> torch.Tensor:
-        return torch._grouped_mm(values.index_select(0, token), weights, offs=ends)
+    rows = tokens * chosen
+    given = torch.randn(rows, inner, device=DEVICE, dtype=torch.bfloat16)
+    made = torch.randn(rows, outer, device=DEVICE, dtype=torch.bfloat16)
 
     def grouped_inner() -> torch.Tensor:
-        return torch._grouped_mm(permuted.t(), made, offs=ends)
+        return torch._grouped_mm(given.t(), made, offs=ends)
 
-    operands = (tokens * chosen * (inner + outer) + experts * inner * outer) * 2
-    for work in (grouped, gather_grouped, grouped_inner):
-        case = case_of(work.__name__, tokens, inner, outer, experts, chosen)
-        time(report, work, flops, operands, case)
+    case = case_of("grouped_inner", tokens, inner, outer, experts, chosen)
+    moved = (rows * (inner + outer) + experts * inner * outer) * 2
+    time(report, grouped_inner, 2 * rows * inner * outer, moved, case)
 
 
 def layer(

@@ -2,10 +2,12 @@
 
 use crate::bags;
 use crate::collectives;
+use crate::lookups;
 use crate::products;
 use crate::sorting;
+use crate::tensor_cores;
 use crate::timing::Schedule;
-use crate::workload::{Data, Dtype, Op, Workload};
+use crate::workload::{Data, Dtype, Op, TRIALS, Way, Workload};
 use cubecl::client::Client;
 use girih::Bounds;
 use girih::device::{Device, Target};
@@ -29,7 +31,9 @@ pub struct Options {
     collectives: Vec<collectives::Plan>,
     sorts: Vec<sorting::Plan>,
     products: Vec<products::Plan>,
+    tensor_cores: Vec<tensor_cores::Workload>,
     bags: Vec<bags::Plan>,
+    lookups: Vec<lookups::Plan>,
 }
 
 /// How much a device can be asked for.
@@ -95,7 +99,9 @@ impl Options {
             collectives: collectives::plans(client),
             sorts: sorting::plans(client),
             products: products::plans(client),
+            tensor_cores: tensor_cores::workloads(client),
             bags: bags::plans(client),
+            lookups: lookups::plans(client),
             ..options
         }
     }
@@ -124,6 +130,10 @@ impl Options {
             let of_width = Workload::gather(Dtype::F32, rows, columns);
             workloads.extend(cubes.iter().map(|rows| of_width.bulk(*rows)));
         }
+        // As many rows as a product with a one-hot matrix can be asked for.
+        for dtype in [Dtype::F32, Dtype::Bf16] {
+            workloads.push(Workload::gather(dtype, 8192, COLUMNS));
+        }
         for data in [Data::Uniform, Data::Among(1024), Data::Among(16)] {
             workloads.push(Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data));
         }
@@ -135,6 +145,9 @@ impl Options {
         ));
         for &length in scale.lengths {
             workloads.push(Workload::scan(length));
+            if length >= 1 << 24 {
+                workloads.extend((0..TRIALS.len()).map(|trial| Workload::trial(trial, length)));
+            }
             for op in [Op::Nonzero, Op::MaskedSelect] {
                 workloads.push(Workload::compaction(op, length));
             }
@@ -165,7 +178,9 @@ impl Options {
             collectives: vec![],
             sorts: vec![],
             products: vec![],
+            tensor_cores: vec![],
             bags: vec![],
+            lookups: vec![],
         }
     }
 
@@ -173,11 +188,17 @@ impl Options {
     pub fn only(mut self, filters: &[String]) -> Self {
         let wanted =
             |name: String| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
+        // A trial, which has to be asked for: where it fails it takes the device with it.
+        let trials = filters.iter().any(|filter| filter.contains("bulk"));
+        self.plans
+            .retain(|plan| trials || plan.workload.way == Way::Launcher);
         self.plans.retain(|plan| wanted(plan.workload.name()));
         self.collectives.retain(|plan| wanted(plan.workload.name()));
         self.sorts.retain(|plan| wanted(plan.workload.name()));
         self.products.retain(|plan| wanted(plan.workload.name()));
+        self.tensor_cores.retain(|workload| wanted(workload.name()));
         self.bags.retain(|plan| wanted(plan.workload.name()));
+        self.lookups.retain(|plan| wanted(plan.workload.name()));
         self
     }
 
@@ -194,6 +215,16 @@ impl Options {
     /// Which segments and bags will be measured, after the sorts.
     pub fn bags(&self) -> &[bags::Plan] {
         &self.bags
+    }
+
+    /// Which products by tensor cores will be measured, last of all.
+    pub fn tensor_cores(&self) -> &[tensor_cores::Workload] {
+        &self.tensor_cores
+    }
+
+    /// Which lookups will be measured, after the plans.
+    pub fn lookups(&self) -> &[lookups::Plan] {
+        &self.lookups
     }
 
     /// Which sorts will be measured, after the collectives.
@@ -224,7 +255,21 @@ mod tests {
     #[test]
     fn filters_choose_by_name() {
         let all = Options::scaled(&LARGE);
-        assert_eq!(all.clone().only(&[]), all);
+        let usual = all.clone().only(&[]);
+        assert!(
+            usual
+                .plans()
+                .iter()
+                .all(|p| p.workload.way == Way::Launcher)
+        );
+        let trials = all.clone().only(&["bulk".into()]);
+        assert!(
+            trials
+                .plans()
+                .iter()
+                .all(|p| p.workload.way != Way::Launcher)
+        );
+        assert!(!trials.plans().is_empty());
         let chosen = all.clone().only(&["scatter_set".into(), "copy".into()]);
         let ops: Vec<_> = chosen.plans().iter().map(|p| p.workload.op).collect();
         assert_eq!(ops, [Op::Copy, Op::ScatterSet]);

@@ -214,7 +214,7 @@ pub fn plans(client: &Client) -> Vec<Plan> {
     };
     let mut workloads = vec![];
     if cuda {
-        workloads.extend([1024, 4096, 8192].map(|size| square(Element::Bf16, size, None)));
+        workloads.push(square(Element::Bf16, 8192, None));
         let cores = Some(MatmulPath::TensorCores);
         workloads.push(square(Element::Bf16, 8192, cores));
         workloads.push(square(Element::F16, 8192, None));
@@ -482,7 +482,7 @@ pub struct Measurement {
     /// The workload in words.
     pub name: String,
     /// What is done.
-    pub op: String,
+    pub op: Op,
     /// The type of the operands.
     pub dtype: &'static str,
     /// Rows that are multiplied.
@@ -496,7 +496,9 @@ pub struct Measurement {
     /// Times of a launch.
     #[serde(flatten)]
     pub time: Time,
-    /// 10^12 operations a second, by the window.
+    /// Multiplications and additions.
+    pub flops: usize,
+    /// 10^12 of them a second, by the window.
     pub tflop_per_s: f64,
     /// Launches timed one by one, and launches of a window.
     pub launches: usize,
@@ -519,19 +521,17 @@ impl Measurement {
         };
         client.memory_cleanup()?;
         block_on(client.sync())?;
-        let op = workload
-            .path
-            .map_or(String::new(), |path| format!("_by_{path:?}"));
         Ok(Self {
             peer: "girih",
             name: workload.name(),
-            op: format!("{}{op}", workload.op.name()),
+            op: workload.op,
             dtype: workload.element.name(),
             rows: workload.rows(),
             columns: workload.outer,
             data: workload.data(),
             bytes: workload.bytes(),
             time,
+            flops: workload.flops(),
             tflop_per_s: workload.flops() as f64 / time.window_us / 1e6,
             launches: schedule.launches,
             device: Device::of(client).name(),

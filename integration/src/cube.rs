@@ -93,6 +93,44 @@ impl IndexBackend for CubeBackend {
     ) -> (CubeTensor, CubeTensor) {
         scatter_sum(updates, index, axis, extent, bounds)
     }
+
+    fn gather_float_alone(
+        table: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        bounds: Bounds,
+    ) -> CubeTensor {
+        gathered(table, index, axis, bounds).0
+    }
+
+    fn gather_int_alone(
+        table: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        bounds: Bounds,
+    ) -> CubeTensor {
+        gathered(table, index, axis, bounds).0
+    }
+
+    fn scatter_sum_float_alone(
+        updates: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        extent: usize,
+        bounds: Bounds,
+    ) -> CubeTensor {
+        summed(updates, index, axis, extent, bounds).0
+    }
+
+    fn scatter_sum_int_alone(
+        updates: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        extent: usize,
+        bounds: Bounds,
+    ) -> CubeTensor {
+        summed(updates, index, axis, extent, bounds).0
+    }
 }
 
 fn gather(
@@ -102,11 +140,22 @@ fn gather(
     bounds: Bounds,
 ) -> (CubeTensor, CubeTensor) {
     let out = Place::of(&table);
+    let (values, report) = gathered(table, index, axis, bounds);
+    (values, out.record(report))
+}
+
+/// Slices, and what is to be reported.
+fn gathered(
+    table: CubeTensor,
+    index: CubeTensor,
+    axis: usize,
+    bounds: Bounds,
+) -> (CubeTensor, Option<Report>) {
+    let out = Place::of(&table);
     let (table, index) = (handle(table), handle(index));
     let checked = girih_kernels::gather(&out.client, &table, &index, axis, bounds);
     let (values, report) = checked.unwrap_or_else(unchecked_call).into_parts();
-    let record = out.record(report);
-    (out.tensor(values), record)
+    (out.tensor(values), report)
 }
 
 fn scatter(
@@ -117,14 +166,28 @@ fn scatter(
     mode: ScatterMode,
     bounds: Bounds,
 ) -> (CubeTensor, CubeTensor) {
+    let out = Place::of(&target);
+    let (values, report) = scattered(target, index, updates, axis, mode, bounds);
+    (values, out.record(report))
+}
+
+/// The target with the updates in it, and what is to be reported.
+fn scattered(
+    target: CubeTensor,
+    index: CubeTensor,
+    updates: CubeTensor,
+    axis: usize,
+    mode: ScatterMode,
+    bounds: Bounds,
+) -> (CubeTensor, Option<Report>) {
     let dtype = target.dtype;
     let [element, by] = [dtype, index.dtype].map(dtype_to_storage_type);
     let wide =
         mode == ScatterMode::Add && matches!(sums(&target.client, element, by), Ok(Sums::InF32));
     if wide {
         let [target, updates] = [target, updates].map(|tensor| cast(tensor, DType::F32));
-        let (sums, record) = scatter_into(target, index, updates, axis, mode, bounds);
-        return (cast(sums, dtype), record);
+        let (sums, report) = scatter_into(target, index, updates, axis, mode, bounds);
+        return (cast(sums, dtype), report);
     }
     scatter_into(writable(target), index, updates, axis, mode, bounds)
 }
@@ -137,9 +200,22 @@ fn scatter_sum(
     bounds: Bounds,
 ) -> (CubeTensor, CubeTensor) {
     let out = Place::of(&updates);
+    let (sums, report) = summed(updates, index, axis, extent, bounds);
+    (sums, out.record(report))
+}
+
+/// Sums of slices, and what is to be reported.
+fn summed(
+    updates: CubeTensor,
+    index: CubeTensor,
+    axis: usize,
+    extent: usize,
+    bounds: Bounds,
+) -> (CubeTensor, Option<Report>) {
+    let out = Place::of(&updates);
     let shape = with_extent(updates.meta.shape(), axis, extent);
     let zeros = zeros_client(out.client, out.device, shape, out.dtype);
-    scatter(zeros, index, updates, axis, ScatterMode::Add, bounds)
+    scattered(zeros, index, updates, axis, ScatterMode::Add, bounds)
 }
 
 /// The launcher on a target that nothing else uses.
@@ -150,14 +226,13 @@ fn scatter_into(
     axis: usize,
     mode: ScatterMode,
     bounds: Bounds,
-) -> (CubeTensor, CubeTensor) {
+) -> (CubeTensor, Option<Report>) {
     let out = Place::of(&target);
     let [into, index, updates] = [target.clone(), index, updates].map(handle);
     let checked =
         girih_kernels::scatter_into(&out.client, &into, &index, &updates, axis, mode, bounds);
     let ((), report) = checked.unwrap_or_else(unchecked_call).into_parts();
-    let record = out.record(report);
-    (target, record)
+    (target, report)
 }
 
 /// How updates of a type are added.

@@ -17,6 +17,8 @@ mod burn;
 mod host_burn;
 #[cfg(feature = "burn")]
 mod layers;
+#[cfg(feature = "burn")]
+pub mod rivals;
 
 /// What a run gave, and of Burn's ops the lines and the names of those that failed.
 struct Outcome {
@@ -71,11 +73,12 @@ fn bench(
 #[cfg(feature = "burn")]
 fn of_burn(rt: &Rt, filters: &[String]) -> (Vec<Value>, Vec<String>) {
     let (measured, mut failed) = burn::run(rt, filters);
-    let mut lines: Vec<Value> = measured.iter().map(burn::Measurement::json).collect();
-    let (layers, wrong) = layers::run(rt, filters);
-    lines.extend(layers);
-    failed.extend(wrong);
-    (lines, failed)
+    let (rivals, failed_rivals) = rivals::run(rt, filters);
+    failed.extend(failed_rivals);
+    let (layers, failed_layers) = layers::run(rt, filters);
+    failed.extend(failed_layers);
+    let measured = measured.iter().map(burn::Measurement::json);
+    (measured.chain(rivals).chain(layers).collect(), failed)
 }
 
 #[cfg(not(feature = "burn"))]
@@ -102,12 +105,14 @@ impl Outcome {
             collectives,
             sorts,
             bags,
+            lookups,
             host,
             products,
+            tensor_cores,
             ..
         } = &self.run;
-        let kernels =
-            measured.len() + collectives.len() + sorts.len() + bags.len() + products.len();
+        let kernels = measured.len() + collectives.len() + sorts.len() + bags.len();
+        let kernels = kernels + lookups.len() + tensor_cores.len() + products.len();
         kernels + host.len() + self.burn.len()
     }
 
@@ -120,9 +125,14 @@ fn write(outcome: &Outcome, path: &Path) -> std::io::Result<()> {
     let run = &outcome.run;
     let mut file = BufWriter::new(File::create(path)?);
     lines(&mut file, run.measured.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.lookups.iter().map(serde_json::to_string))?;
     lines(&mut file, run.collectives.iter().map(serde_json::to_string))?;
     lines(&mut file, run.sorts.iter().map(serde_json::to_string))?;
     lines(&mut file, run.bags.iter().map(serde_json::to_string))?;
+    lines(
+        &mut file,
+        run.tensor_cores.iter().map(serde_json::to_string),
+    )?;
     lines(&mut file, run.products.iter().map(serde_json::to_string))?;
     lines(&mut file, run.host.iter().map(serde_json::to_string))?;
     lines(&mut file, outcome.burn.iter().map(serde_json::to_string))?;

@@ -61,7 +61,7 @@ pub(super) fn run(rt: &Rt, filters: &[String]) -> (Vec<Value>, Vec<String>) {
                         "rows": tokens * chosen, "columns": hidden, "data": data,
                         "bytes": 2 * experts * model * hidden * if cuda { 2 } else { 4 },
                         "first_us": first, "median_us": median, "window_us": window,
-                        "tflop_per_s": rate, "clock": "host",
+                        "flops": flops, "tflop_per_s": rate, "clock": "host",
                     }));
                 }
                 Err(error) => {
