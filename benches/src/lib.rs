@@ -11,11 +11,13 @@ pub mod collectives;
 mod data;
 mod error;
 pub mod host;
+pub mod lookups;
 mod measurement;
 mod options;
 mod prepared;
 mod random;
 pub mod sorting;
+pub mod tensor_cores;
 mod timing;
 mod verify;
 mod workload;
@@ -40,8 +42,12 @@ pub struct Run {
     pub sorts: Vec<sorting::Measurement>,
     /// The segments and bags that were measured, and were right.
     pub bags: Vec<bags::Measurement>,
+    /// The lookups that were measured, and were right.
+    pub lookups: Vec<lookups::Measurement>,
     /// What calls cost the host.
     pub host: Vec<host::Measurement>,
+    /// The products by tensor cores that were measured, and were right.
+    pub tensor_cores: Vec<tensor_cores::Measurement>,
     /// What the device cannot do: the workload's name, and what is lacking.
     pub left_out: Vec<(String, girih::Error)>,
     /// What went wrong: the workload's name, and how. It has no number.
@@ -79,8 +85,10 @@ pub fn run(client: &Client, options: &Options) -> Run {
     {
         println!("{line}");
     }
+    run_lookups(client, options, &mut run);
     run_collectives(client, options, &mut run);
     run_sorts(client, options, &mut run);
+    run_tensor_cores(client, options, &mut run);
     run_bags(client, options, &mut run);
     run
 }
@@ -106,6 +114,33 @@ fn run_collectives(client: &Client, options: &Options, run: &mut Run) {
             }
             Err(error) => {
                 println!("{name:<54} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
+}
+
+/// The same of the lookups.
+fn run_lookups(client: &Client, options: &Options, run: &mut Run) {
+    use lookups::{Measurement, Plan};
+    if options.lookups().is_empty() {
+        return;
+    }
+    println!("{}", Measurement::header());
+    for Plan { workload, schedule } in options.lookups() {
+        let name = workload.name();
+        if let Err(lacking) = workload.supported(client) {
+            println!("{name:<42} left out: {lacking}");
+            run.left_out.push((name, lacking));
+            continue;
+        }
+        match Measurement::take(client, workload, *schedule) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.lookups.push(measurement);
+            }
+            Err(error) => {
+                println!("{name:<42} FAILED: {error}");
                 run.failed.push((name, error));
             }
         }
@@ -155,6 +190,23 @@ fn run_bags(client: &Client, options: &Options, run: &mut Run) {
             }
             Err(error) => {
                 println!("{name:<72} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
+}
+
+/// The same of products by tensor cores.
+fn run_tensor_cores(client: &Client, options: &Options, run: &mut Run) {
+    for workload in options.tensor_cores() {
+        match tensor_cores::Measurement::take(client, workload) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.tensor_cores.push(measurement);
+            }
+            Err(error) => {
+                let name = workload.name();
+                println!("{name:<64} FAILED: {error}");
                 run.failed.push((name, error));
             }
         }

@@ -2,12 +2,15 @@
 
 use crate::bags;
 use crate::collectives;
+use crate::lookups;
 use crate::sorting;
+use crate::tensor_cores;
 use crate::timing::Schedule;
-use crate::workload::{Data, Dtype, Op, Workload};
+use crate::workload::{Data, Dtype, Op, TRIALS, Way, Workload};
 use cubecl::client::Client;
 use girih::Bounds;
 use girih::device::{Device, Target};
+use girih_kernels::{Duplicates, ScatterPath};
 
 /// Elements of a row, where the workload does not vary them.
 const COLUMNS: usize = 128;
@@ -27,7 +30,9 @@ pub struct Options {
     plans: Vec<Plan>,
     collectives: Vec<collectives::Plan>,
     sorts: Vec<sorting::Plan>,
+    tensor_cores: Vec<tensor_cores::Workload>,
     bags: Vec<bags::Plan>,
+    lookups: Vec<lookups::Plan>,
 }
 
 /// How much a device can be asked for.
@@ -92,7 +97,9 @@ impl Options {
         Self {
             collectives: collectives::plans(client),
             sorts: sorting::plans(client),
+            tensor_cores: tensor_cores::workloads(client),
             bags: bags::plans(client),
+            lookups: lookups::plans(client),
             ..options
         }
     }
@@ -121,17 +128,16 @@ impl Options {
             let of_width = Workload::gather(Dtype::F32, rows, columns);
             workloads.extend(cubes.iter().map(|rows| of_width.bulk(*rows)));
         }
-        for data in [Data::Uniform, Data::Among(1024), Data::Among(16)] {
-            workloads.push(Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data));
+        // As many rows as a product with a one-hot matrix can be asked for.
+        for dtype in [Dtype::F32, Dtype::Bf16] {
+            workloads.push(Workload::gather(dtype, 8192, COLUMNS));
         }
-        workloads.push(Workload::scatter(
-            Op::ScatterSet,
-            rows,
-            COLUMNS,
-            Data::Uniform,
-        ));
+        workloads.extend(scatters(rows));
         for &length in scale.lengths {
             workloads.push(Workload::scan(length));
+            if length >= 1 << 24 {
+                workloads.extend((0..TRIALS.len()).map(|trial| Workload::trial(trial, length)));
+            }
             for op in [Op::Nonzero, Op::MaskedSelect] {
                 workloads.push(Workload::compaction(op, length));
             }
@@ -161,7 +167,9 @@ impl Options {
             plans: large.chain(small).collect(),
             collectives: vec![],
             sorts: vec![],
+            tensor_cores: vec![],
             bags: vec![],
+            lookups: vec![],
         }
     }
 
@@ -169,10 +177,16 @@ impl Options {
     pub fn only(mut self, filters: &[String]) -> Self {
         let wanted =
             |name: String| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
+        // A trial, which has to be asked for: where it fails it takes the device with it.
+        let trials = filters.iter().any(|filter| filter.contains("bulk"));
+        self.plans
+            .retain(|plan| trials || plan.workload.way == Way::Launcher);
         self.plans.retain(|plan| wanted(plan.workload.name()));
         self.collectives.retain(|plan| wanted(plan.workload.name()));
         self.sorts.retain(|plan| wanted(plan.workload.name()));
+        self.tensor_cores.retain(|workload| wanted(workload.name()));
         self.bags.retain(|plan| wanted(plan.workload.name()));
+        self.lookups.retain(|plan| wanted(plan.workload.name()));
         self
     }
 
@@ -186,6 +200,16 @@ impl Options {
         &self.bags
     }
 
+    /// Which products by tensor cores will be measured, last of all.
+    pub fn tensor_cores(&self) -> &[tensor_cores::Workload] {
+        &self.tensor_cores
+    }
+
+    /// Which lookups will be measured, after the plans.
+    pub fn lookups(&self) -> &[lookups::Plan] {
+        &self.lookups
+    }
+
     /// Which sorts will be measured, after the collectives.
     pub fn sorts(&self) -> &[sorting::Plan] {
         &self.sorts
@@ -195,6 +219,40 @@ impl Options {
     pub fn collectives(&self) -> &[collectives::Plan] {
         &self.collectives
     }
+}
+
+/// Where the rows of a scatter go, from spread to contended.
+const SPREADS: [Data; 7] = [
+    Data::Uniform,
+    Data::Sorted,
+    Data::Zipf,
+    Data::TenthInOne,
+    Data::Among(1024),
+    Data::Among(16),
+    Data::Among(1),
+];
+
+/// Scatters of so many rows: by the launcher's choice and by each path, one after another.
+fn scatters(rows: usize) -> Vec<Workload> {
+    let mut workloads = vec![];
+    for data in SPREADS {
+        let add = Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data);
+        workloads.push(add);
+        workloads.push(add.by(ScatterPath::Atomic));
+        if matches!(data, Data::Among(few) if few <= 16) {
+            workloads.push(add.by(ScatterPath::Combined));
+        }
+        workloads.push(add.promising(Duplicates::Deterministic));
+    }
+    for data in [Data::Uniform, Data::Zipf, Data::Among(1)] {
+        let add = Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data).of(Dtype::Bf16);
+        workloads.extend([add, add.by(ScatterPath::Atomic)]);
+        let elements = Workload::scatter(Op::ScatterAdd, rows, 1, data);
+        workloads.extend([elements, elements.by(ScatterPath::Atomic)]);
+    }
+    let set = Workload::scatter(Op::ScatterSet, rows, COLUMNS, Data::Uniform);
+    workloads.extend([set, set.promising(Duplicates::LastWins)]);
+    workloads
 }
 
 #[cfg(test)]
@@ -214,10 +272,24 @@ mod tests {
     #[test]
     fn filters_choose_by_name() {
         let all = Options::scaled(&LARGE);
-        assert_eq!(all.clone().only(&[]), all);
+        let usual = all.clone().only(&[]);
+        assert!(
+            usual
+                .plans()
+                .iter()
+                .all(|p| p.workload.way == Way::Launcher)
+        );
+        let trials = all.clone().only(&["bulk".into()]);
+        assert!(
+            trials
+                .plans()
+                .iter()
+                .all(|p| p.workload.way != Way::Launcher)
+        );
+        assert!(!trials.plans().is_empty());
         let chosen = all.clone().only(&["scatter_set".into(), "copy".into()]);
         let ops: Vec<_> = chosen.plans().iter().map(|p| p.workload.op).collect();
-        assert_eq!(ops, [Op::Copy, Op::ScatterSet]);
+        assert_eq!(ops, [Op::Copy, Op::ScatterSet, Op::ScatterSet]);
         assert!(all.only(&["no such thing".into()]).plans().is_empty());
     }
 

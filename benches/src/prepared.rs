@@ -3,13 +3,14 @@
 use crate::buffers::Buffers;
 use crate::data;
 use crate::error::Result;
-use crate::workload::{Op, PLACE, Way, Workload};
+use crate::workload::{Op, PLACE, TRIALS, Way, Workload};
 use cubecl::client::Client;
 use cubecl::future::block_on;
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
 use girih_kernels::raw::gather_bulk;
+use girih_kernels::raw::scan::{Tuning, look_back_tuned};
 use girih_kernels::{
     CompactOptions, ScanOperation, ScanOptions, ScatterMode, gather_into, nonzero, scan_into,
     scatter_into, select,
@@ -72,6 +73,12 @@ impl Prepared {
                 scan_into(&self.client, source, output, 0, ScanOperation::Sum, options)?;
                 None
             }
+            Op::Trial(trial) => {
+                let (_, shape, ahead, pause) = TRIALS[trial];
+                let tuning = Tuning { ahead, pause };
+                look_back_tuned(&Device::of(&self.client), source, output, shape, tuning)?;
+                None
+            }
             Op::Nonzero | Op::MaskedSelect => {
                 let options = CompactOptions::default().index(PLACE);
                 let compacted = match op {
@@ -89,7 +96,7 @@ impl Prepared {
                     gather_bulk(&self.client, source, index, output, rows)?;
                     None
                 }
-                Way::Launcher => {
+                Way::Launcher | Way::Path(_) => {
                     let client = &self.client;
                     Some(gather_into(client, source, index, output, 0, bounds)?)
                 }
@@ -97,8 +104,9 @@ impl Prepared {
             Op::ScatterAdd | Op::ScatterSet => {
                 let mode = op.mode().unwrap_or(ScatterMode::Set);
                 let client = &self.client;
+                let options = self.workload.options();
                 Some(scatter_into(
-                    client, output, index, source, 0, mode, bounds,
+                    client, output, index, source, 0, mode, options,
                 )?)
             }
         };

@@ -6,7 +6,10 @@ use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use girih::Bounds;
 use girih::device::Device;
 use girih_kernels::raw::supports_bulk;
-use girih_kernels::{ScatterMode, supports_gather, supports_scan, supports_scatter};
+use girih_kernels::{
+    Duplicates, ScatterMode, ScatterOptions, ScatterPath, supports_gather, supports_scan,
+    supports_scatter,
+};
 use half::bf16;
 use serde::{Serialize, Serializer};
 
@@ -19,6 +22,22 @@ pub(crate) const INDEX: ElemType = ElemType::Int(IntKind::I32);
 pub(crate) const MASK: ElemType = ElemType::UInt(UIntKind::U8);
 /// The type of places, as torch has it.
 pub(crate) const PLACE: ElemType = ElemType::Int(IntKind::I64);
+
+/// Ways of look-back: a name, planes and vectors, tiles to ask for ahead, and the pause.
+pub(crate) const TRIALS: [(&str, [usize; 2], usize, u32); 12] = [
+    ("trial-8x8", [8, 8], 0, 0),
+    ("trial-8x8-ahead528", [8, 8], 528, 0),
+    ("trial-8x8-ahead1056", [8, 8], 1056, 0),
+    ("trial-8x8-pause200", [8, 8], 0, 200),
+    ("trial-8x8-ahead528-pause200", [8, 8], 528, 200),
+    ("trial-16x8", [16, 8], 0, 0),
+    ("trial-16x8-ahead264", [16, 8], 264, 0),
+    ("trial-16x8-ahead528", [16, 8], 528, 0),
+    ("trial-4x8-ahead1056", [4, 8], 1056, 0),
+    ("trial-8x4-ahead1056", [8, 4], 1056, 0),
+    ("trial-16x4-ahead528", [16, 4], 528, 0),
+    ("trial-32x4-ahead264", [32, 4], 264, 0),
+];
 
 /// What is done with the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -34,6 +53,8 @@ pub enum Op {
     ScatterSet,
     /// `out[n, :] = source[0, :] + .. + source[n, :]`.
     Scan,
+    /// The same, by one of [`TRIALS`].
+    Trial(usize),
     /// The places where `source` is above 0, half of them.
     Nonzero,
     /// The elements of `source` that are above 0, half of them.
@@ -49,6 +70,7 @@ impl Op {
             Self::ScatterAdd => "scatter_add",
             Self::ScatterSet => "scatter_set",
             Self::Scan => "scan",
+            Self::Trial(trial) => TRIALS[trial].0,
             Self::Nonzero => "nonzero",
             Self::MaskedSelect => "masked_select",
         }
@@ -58,7 +80,12 @@ impl Op {
         match self {
             Self::ScatterAdd => Some(ScatterMode::Add),
             Self::ScatterSet => Some(ScatterMode::Set),
-            Self::Copy | Self::Gather | Self::Scan | Self::Nonzero | Self::MaskedSelect => None,
+            Self::Copy
+            | Self::Gather
+            | Self::Scan
+            | Self::Trial(_)
+            | Self::Nonzero
+            | Self::MaskedSelect => None,
         }
     }
 }
@@ -125,6 +152,12 @@ pub enum Data {
     Uniform,
     /// The first so many rows, each as likely as any other.
     Among(usize),
+    /// Rows by Zipf's law with exponent 1.05: the first most often, a tenth of all times.
+    Zipf,
+    /// A tenth of them at row 7, the others uniform.
+    TenthInOne,
+    /// As uniform, in ascending order.
+    Sorted,
 }
 
 impl Data {
@@ -133,7 +166,11 @@ impl Data {
         match self {
             Self::InOrder => "in order".into(),
             Self::Uniform => "uniform".into(),
+            Self::Among(1) => "one row".into(),
             Self::Among(rows) => format!("{rows} rows"),
+            Self::Zipf => "zipf 1.05".into(),
+            Self::TenthInOne => "10 % in one row".into(),
+            Self::Sorted => "sorted".into(),
         }
     }
 }
@@ -152,6 +189,8 @@ pub enum Way {
     Launcher,
     /// By bulk copies, so many rows a cube.
     Bulk(usize),
+    /// By these kernels of a scatter.
+    Path(ScatterPath),
 }
 
 impl Way {
@@ -160,6 +199,7 @@ impl Way {
         match self {
             Self::Launcher => None,
             Self::Bulk(rows) => Some(format!("bulk {rows}")),
+            Self::Path(path) => Some(format!("by {path:?}").to_lowercase()),
         }
     }
 }
@@ -179,7 +219,9 @@ pub struct Workload {
     pub data: Data,
     /// What an index out of range does; none is.
     pub bounds: Bounds,
-    /// How a gather is done.
+    /// What is promised of several rows that are scattered to one place.
+    pub duplicates: Duplicates,
+    /// How a gather or scatter is done.
     pub way: Way,
 }
 
@@ -193,6 +235,7 @@ impl Workload {
             columns,
             data: Data::Uniform,
             bounds: Bounds::Mask,
+            duplicates: Duplicates::Unordered,
             way: Way::Launcher,
         }
     }
@@ -224,6 +267,11 @@ impl Workload {
         Self::scatter(Op::Scan, length, 1, Data::InOrder)
     }
 
+    /// The same by one of [`TRIALS`].
+    pub(crate) const fn trial(trial: usize, length: usize) -> Self {
+        Self::scatter(Op::Trial(trial), length, 1, Data::InOrder)
+    }
+
     /// A compaction of a list of f32 of which half are kept.
     pub const fn compaction(op: Op, length: usize) -> Self {
         Self::scatter(op, length, 1, Data::InOrder)
@@ -239,16 +287,57 @@ impl Workload {
         Self { bounds, ..self }
     }
 
+    /// The same by these kernels.
+    pub const fn by(self, path: ScatterPath) -> Self {
+        Self {
+            way: Way::Path(path),
+            ..self
+        }
+    }
+
+    /// The same under another promise of what goes to one place.
+    pub const fn promising(self, duplicates: Duplicates) -> Self {
+        Self { duplicates, ..self }
+    }
+
+    /// The same of elements of another type.
+    pub const fn of(self, dtype: Dtype) -> Self {
+        Self { dtype, ..self }
+    }
+
+    /// How it scatters.
+    pub(crate) const fn options(&self) -> ScatterOptions {
+        ScatterOptions {
+            bounds: self.bounds,
+            duplicates: self.duplicates,
+            path: match self.way {
+                Way::Path(path) => Some(path),
+                Way::Launcher | Way::Bulk(_) => None,
+            },
+        }
+    }
+
+    /// The operation, and what it promises if that is not the default.
+    pub fn op_name(&self) -> String {
+        let promise = match self.duplicates {
+            Duplicates::Unordered => "",
+            Duplicates::LastWins => " last wins",
+            Duplicates::FirstWins => " first wins",
+            Duplicates::Deterministic => " deterministic",
+        };
+        self.op.name().to_owned() + promise
+    }
+
     /// The name in tables: operation, type, size, and what is not the default.
     pub fn name(&self) -> String {
         let mut name = format!(
             "{} {} {}x{}",
-            self.op.name(),
+            self.op_name(),
             self.dtype.name(),
             self.rows,
             self.columns
         );
-        if let Data::Among(_) = self.data {
+        if !matches!(self.data, Data::InOrder | Data::Uniform) {
             name += &format!(" {}", self.data.name());
         }
         if self.bounds != Bounds::Mask {
@@ -266,7 +355,7 @@ impl Workload {
         let row = self.columns * self.dtype.size();
         self.rows
             * match self.op {
-                Op::Copy | Op::Scan => 2 * row,
+                Op::Copy | Op::Scan | Op::Trial(_) => 2 * row,
                 Op::Gather | Op::ScatterSet => 2 * row + INDEX_BYTES,
                 Op::ScatterAdd => 3 * row + INDEX_BYTES,
                 // A byte of the mask, and half a place of 64 bits.
@@ -284,11 +373,13 @@ impl Workload {
     pub fn supported(&self, client: &Client) -> girih::Result<()> {
         let device = Device::of(client);
         let elem = self.dtype.elem();
-        if self.way != Way::Launcher {
+        if let Way::Bulk(_) = self.way {
             supports_bulk(&device)?;
         }
         match (self.op, self.op.mode()) {
-            (Op::Scan | Op::Nonzero | Op::MaskedSelect, _) => supports_scan(client, elem)?,
+            (Op::Scan | Op::Trial(_) | Op::Nonzero | Op::MaskedSelect, _) => {
+                supports_scan(client, elem)?
+            }
             (_, Some(mode)) => supports_scatter(client, elem, INDEX, mode, self.columns)?,
             (_, None) => supports_gather(client, elem, INDEX)?,
         }
@@ -308,7 +399,10 @@ impl Workload {
     /// those of 2^28 elements, which wander about 0.
     pub(crate) const fn random_bits(&self) -> u32 {
         match (self.op, self.dtype) {
-            (Op::ScatterAdd | Op::Scan, _) => data::BITS_TO_SUM,
+            // Of few bits, so that many to one place are exact too.
+            (Op::ScatterAdd, Dtype::Bf16) => 1,
+            (Op::ScatterAdd, _) if !matches!(self.data, Data::Uniform | Data::Sorted) => 2,
+            (Op::ScatterAdd | Op::Scan | Op::Trial(_), _) => data::BITS_TO_SUM,
             (_, Dtype::F32) => 24,
             (_, Dtype::Bf16) => 8,
         }

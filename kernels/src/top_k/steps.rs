@@ -166,10 +166,16 @@ pub fn choose_kernel<W: Int>(
                 before += count;
             }
         }
-        // All of the equal keys are wanted: the places were not counted, and any place will do.
+        // All of the candidates are wanted: their places were not counted, and any lower digits will do. Before the first digit
+        // those are all of the equal keys.
         if comptime!(part == Part::Place) {
             if is_settled && UNIT_POS == 0u32 {
-                found_places[row] = 0xffff_ffffu32;
+                if comptime!(is_first) {
+                    found_places[row] = 0xffff_ffffu32;
+                } else {
+                    found_places[row] =
+                        (found_places[row] << DIGIT_BITS) | comptime!((1u32 << DIGIT_BITS) - 1);
+                }
             }
         }
     }
