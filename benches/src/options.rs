@@ -1,9 +1,13 @@
 //! What a run measures.
 
+use crate::bags;
 use crate::collectives;
+use crate::lookups;
+use crate::products;
 use crate::sorting;
+use crate::tensor_cores;
 use crate::timing::Schedule;
-use crate::workload::{Data, Dtype, Op, Workload};
+use crate::workload::{Data, Dtype, Op, TRIALS, Way, Workload};
 use cubecl::client::Client;
 use girih::Bounds;
 use girih::device::{Device, Target};
@@ -27,6 +31,10 @@ pub struct Options {
     plans: Vec<Plan>,
     collectives: Vec<collectives::Plan>,
     sorts: Vec<sorting::Plan>,
+    products: Vec<products::Plan>,
+    tensor_cores: Vec<tensor_cores::Workload>,
+    bags: Vec<bags::Plan>,
+    lookups: Vec<lookups::Plan>,
 }
 
 /// How much a device can be asked for.
@@ -91,6 +99,10 @@ impl Options {
         Self {
             collectives: collectives::plans(client),
             sorts: sorting::plans(client),
+            products: products::plans(client),
+            tensor_cores: tensor_cores::workloads(client),
+            bags: bags::plans(client),
+            lookups: lookups::plans(client),
             ..options
         }
     }
@@ -119,9 +131,16 @@ impl Options {
             let of_width = Workload::gather(Dtype::F32, rows, columns);
             workloads.extend(cubes.iter().map(|rows| of_width.bulk(*rows)));
         }
+        // As many rows as a product with a one-hot matrix can be asked for.
+        for dtype in [Dtype::F32, Dtype::Bf16] {
+            workloads.push(Workload::gather(dtype, 8192, COLUMNS));
+        }
         workloads.extend(scatters(rows));
         for &length in scale.lengths {
             workloads.push(Workload::scan(length));
+            if length >= 1 << 24 {
+                workloads.extend((0..TRIALS.len()).map(|trial| Workload::trial(trial, length)));
+            }
             for op in [Op::Nonzero, Op::MaskedSelect] {
                 workloads.push(Workload::compaction(op, length));
             }
@@ -151,6 +170,10 @@ impl Options {
             plans: large.chain(small).collect(),
             collectives: vec![],
             sorts: vec![],
+            products: vec![],
+            tensor_cores: vec![],
+            bags: vec![],
+            lookups: vec![],
         }
     }
 
@@ -158,15 +181,43 @@ impl Options {
     pub fn only(mut self, filters: &[String]) -> Self {
         let wanted =
             |name: String| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
+        // A trial, which has to be asked for: where it fails it takes the device with it.
+        let trials = filters.iter().any(|filter| filter.contains("bulk"));
+        self.plans
+            .retain(|plan| trials || plan.workload.way == Way::Launcher);
         self.plans.retain(|plan| wanted(plan.workload.name()));
         self.collectives.retain(|plan| wanted(plan.workload.name()));
         self.sorts.retain(|plan| wanted(plan.workload.name()));
+        self.products.retain(|plan| wanted(plan.workload.name()));
+        self.tensor_cores.retain(|workload| wanted(workload.name()));
+        self.bags.retain(|plan| wanted(plan.workload.name()));
+        self.lookups.retain(|plan| wanted(plan.workload.name()));
         self
     }
 
     /// What will be measured, in this order.
     pub fn plans(&self) -> &[Plan] {
         &self.plans
+    }
+
+    /// Which products will be measured, after the sorts.
+    pub fn products(&self) -> &[products::Plan] {
+        &self.products
+    }
+
+    /// Which segments and bags will be measured, after the sorts.
+    pub fn bags(&self) -> &[bags::Plan] {
+        &self.bags
+    }
+
+    /// Which products by tensor cores will be measured, last of all.
+    pub fn tensor_cores(&self) -> &[tensor_cores::Workload] {
+        &self.tensor_cores
+    }
+
+    /// Which lookups will be measured, after the plans.
+    pub fn lookups(&self) -> &[lookups::Plan] {
+        &self.lookups
     }
 
     /// Which sorts will be measured, after the collectives.
@@ -231,7 +282,21 @@ mod tests {
     #[test]
     fn filters_choose_by_name() {
         let all = Options::scaled(&LARGE);
-        assert_eq!(all.clone().only(&[]), all);
+        let usual = all.clone().only(&[]);
+        assert!(
+            usual
+                .plans()
+                .iter()
+                .all(|p| p.workload.way == Way::Launcher)
+        );
+        let trials = all.clone().only(&["bulk".into()]);
+        assert!(
+            trials
+                .plans()
+                .iter()
+                .all(|p| p.workload.way != Way::Launcher)
+        );
+        assert!(!trials.plans().is_empty());
         let chosen = all.clone().only(&["scatter_set".into(), "copy".into()]);
         let ops: Vec<_> = chosen.plans().iter().map(|p| p.workload.op).collect();
         assert_eq!(ops, [Op::Copy, Op::ScatterSet, Op::ScatterSet]);

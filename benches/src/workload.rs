@@ -23,6 +23,22 @@ pub(crate) const MASK: ElemType = ElemType::UInt(UIntKind::U8);
 /// The type of places, as torch has it.
 pub(crate) const PLACE: ElemType = ElemType::Int(IntKind::I64);
 
+/// Ways of look-back: a name, planes and vectors, tiles to ask for ahead, and the pause.
+pub(crate) const TRIALS: [(&str, [usize; 2], usize, u32); 12] = [
+    ("trial-8x8", [8, 8], 0, 0),
+    ("trial-8x8-ahead528", [8, 8], 528, 0),
+    ("trial-8x8-ahead1056", [8, 8], 1056, 0),
+    ("trial-8x8-pause200", [8, 8], 0, 200),
+    ("trial-8x8-ahead528-pause200", [8, 8], 528, 200),
+    ("trial-16x8", [16, 8], 0, 0),
+    ("trial-16x8-ahead264", [16, 8], 264, 0),
+    ("trial-16x8-ahead528", [16, 8], 528, 0),
+    ("trial-4x8-ahead1056", [4, 8], 1056, 0),
+    ("trial-8x4-ahead1056", [8, 4], 1056, 0),
+    ("trial-16x4-ahead528", [16, 4], 528, 0),
+    ("trial-32x4-ahead264", [32, 4], 264, 0),
+];
+
 /// What is done with the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -37,6 +53,8 @@ pub enum Op {
     ScatterSet,
     /// `out[n, :] = source[0, :] + .. + source[n, :]`.
     Scan,
+    /// The same, by one of [`TRIALS`].
+    Trial(usize),
     /// The places where `source` is above 0, half of them.
     Nonzero,
     /// The elements of `source` that are above 0, half of them.
@@ -52,6 +70,7 @@ impl Op {
             Self::ScatterAdd => "scatter_add",
             Self::ScatterSet => "scatter_set",
             Self::Scan => "scan",
+            Self::Trial(trial) => TRIALS[trial].0,
             Self::Nonzero => "nonzero",
             Self::MaskedSelect => "masked_select",
         }
@@ -61,7 +80,12 @@ impl Op {
         match self {
             Self::ScatterAdd => Some(ScatterMode::Add),
             Self::ScatterSet => Some(ScatterMode::Set),
-            Self::Copy | Self::Gather | Self::Scan | Self::Nonzero | Self::MaskedSelect => None,
+            Self::Copy
+            | Self::Gather
+            | Self::Scan
+            | Self::Trial(_)
+            | Self::Nonzero
+            | Self::MaskedSelect => None,
         }
     }
 }
@@ -243,6 +267,11 @@ impl Workload {
         Self::scatter(Op::Scan, length, 1, Data::InOrder)
     }
 
+    /// The same by one of [`TRIALS`].
+    pub(crate) const fn trial(trial: usize, length: usize) -> Self {
+        Self::scatter(Op::Trial(trial), length, 1, Data::InOrder)
+    }
+
     /// A compaction of a list of f32 of which half are kept.
     pub const fn compaction(op: Op, length: usize) -> Self {
         Self::scatter(op, length, 1, Data::InOrder)
@@ -326,7 +355,7 @@ impl Workload {
         let row = self.columns * self.dtype.size();
         self.rows
             * match self.op {
-                Op::Copy | Op::Scan => 2 * row,
+                Op::Copy | Op::Scan | Op::Trial(_) => 2 * row,
                 Op::Gather | Op::ScatterSet => 2 * row + INDEX_BYTES,
                 Op::ScatterAdd => 3 * row + INDEX_BYTES,
                 // A byte of the mask, and half a place of 64 bits.
@@ -348,7 +377,9 @@ impl Workload {
             supports_bulk(&device)?;
         }
         match (self.op, self.op.mode()) {
-            (Op::Scan | Op::Nonzero | Op::MaskedSelect, _) => supports_scan(client, elem)?,
+            (Op::Scan | Op::Trial(_) | Op::Nonzero | Op::MaskedSelect, _) => {
+                supports_scan(client, elem)?
+            }
             (_, Some(mode)) => supports_scatter(client, elem, INDEX, mode, self.columns)?,
             (_, None) => supports_gather(client, elem, INDEX)?,
         }
@@ -371,7 +402,7 @@ impl Workload {
             // Of few bits, so that many to one place are exact too.
             (Op::ScatterAdd, Dtype::Bf16) => 1,
             (Op::ScatterAdd, _) if !matches!(self.data, Data::Uniform | Data::Sorted) => 2,
-            (Op::ScatterAdd | Op::Scan, _) => data::BITS_TO_SUM,
+            (Op::ScatterAdd | Op::Scan | Op::Trial(_), _) => data::BITS_TO_SUM,
             (_, Dtype::F32) => 24,
             (_, Dtype::Bf16) => 8,
         }

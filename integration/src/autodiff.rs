@@ -36,12 +36,12 @@ impl<B: IndexBackend> Kept<B> {
 
     /// The gradient of updates: each is the gradient of the slice it went to.
     pub(crate) fn gather(&self, gradient: FloatTensor<B>) -> FloatTensor<B> {
-        B::gather_float(gradient, self.index.clone(), self.axis, self.options.bounds).0
+        B::gather_float_alone(gradient, self.index.clone(), self.axis, self.options.bounds)
     }
 
     /// The gradient of a table: each slice is the sum of the gradients of its copies.
     pub(crate) fn scatter_sum(&self, gradient: FloatTensor<B>, extent: usize) -> FloatTensor<B> {
-        B::scatter_sum_float(gradient, self.index.clone(), self.axis, extent, self.sums()).0
+        B::scatter_sum_float_alone(gradient, self.index.clone(), self.axis, extent, self.sums())
     }
 
     /// How sums are taken: as the op combined, but that the path asked for may be none of theirs.
@@ -170,6 +170,47 @@ impl<B: IndexBackend> Backward<B, 1> for ScatterSum {
     }
 }
 
+/// A gather that `run` does, remembered; what else it gives is passed on.
+fn tracked_gather<B: IndexBackend, C: CheckpointStrategy, R>(
+    table: FloatTensor<Autodiff<B, C>>,
+    index: IntTensor<B>,
+    axis: usize,
+    bounds: Bounds,
+    run: impl FnOnce(FloatTensor<B>, IntTensor<B>) -> (FloatTensor<B>, R),
+) -> (FloatTensor<Autodiff<B, C>>, R) {
+    // The guard of the node is taken before its tensor.
+    let ops = Gather.prepare::<C>([table.node()]).compute_bound();
+    let table = table.into_primitive();
+    let state = (
+        Kept::<B>::new(&index, axis, bounds.into()),
+        table.shape()[axis],
+    );
+    let (values, rest) = run(table, index);
+    let values = match ops.stateful() {
+        OpsKind::Tracked(prep) => prep.finish(state, values),
+        OpsKind::UnTracked(prep) => prep.finish(values),
+    };
+    (values, rest)
+}
+
+/// The same of sums of slices.
+fn tracked_sum<B: IndexBackend, C: CheckpointStrategy, R>(
+    updates: FloatTensor<Autodiff<B, C>>,
+    index: IntTensor<B>,
+    axis: usize,
+    options: ScatterOptions,
+    run: impl FnOnce(FloatTensor<B>, IntTensor<B>) -> (FloatTensor<B>, R),
+) -> (FloatTensor<Autodiff<B, C>>, R) {
+    let ops = ScatterSum.prepare::<C>([updates.node()]).compute_bound();
+    let state = Kept::<B>::new(&index, axis, options);
+    let (values, rest) = run(updates.into_primitive(), index);
+    let values = match ops.stateful() {
+        OpsKind::Tracked(prep) => prep.finish(state, values),
+        OpsKind::UnTracked(prep) => prep.finish(values),
+    };
+    (values, rest)
+}
+
 impl<B: IndexBackend, C: CheckpointStrategy> IndexBackend for Autodiff<B, C> {
     fn gather_float(
         table: FloatTensor<Self>,
@@ -177,19 +218,28 @@ impl<B: IndexBackend, C: CheckpointStrategy> IndexBackend for Autodiff<B, C> {
         axis: usize,
         bounds: Bounds,
     ) -> (FloatTensor<Self>, IntTensor<Self>) {
-        // The guard of the node is taken before its tensor.
-        let ops = Gather.prepare::<C>([table.node()]).compute_bound();
-        let table = table.into_primitive();
-        let state = (
-            Kept::<B>::new(&index, axis, bounds.into()),
-            table.shape()[axis],
-        );
-        let (values, record) = B::gather_float(table, index, axis, bounds);
-        let values = match ops.stateful() {
-            OpsKind::Tracked(prep) => prep.finish(state, values),
-            OpsKind::UnTracked(prep) => prep.finish(values),
-        };
-        (values, record)
+        tracked_gather::<B, C, _>(table, index, axis, bounds, |table, index| {
+            B::gather_float(table, index, axis, bounds)
+        })
+    }
+
+    fn gather_float_alone(
+        table: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        bounds: Bounds,
+    ) -> FloatTensor<Self> {
+        let run = |table, index| (B::gather_float_alone(table, index, axis, bounds), ());
+        tracked_gather::<B, C, _>(table, index, axis, bounds, run).0
+    }
+
+    fn gather_int_alone(
+        table: IntTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        bounds: Bounds,
+    ) -> IntTensor<Self> {
+        B::gather_int_alone(table, index, axis, bounds)
     }
 
     fn gather_int(
@@ -269,15 +319,33 @@ impl<B: IndexBackend, C: CheckpointStrategy> IndexBackend for Autodiff<B, C> {
         extent: usize,
         options: ScatterOptions,
     ) -> (FloatTensor<Self>, IntTensor<Self>) {
-        let ops = ScatterSum.prepare::<C>([updates.node()]).compute_bound();
-        let state = Kept::<B>::new(&index, axis, options);
-        let updates = updates.into_primitive();
-        let (values, record) = B::scatter_sum_float(updates, index, axis, extent, options);
-        let values = match ops.stateful() {
-            OpsKind::Tracked(prep) => prep.finish(state, values),
-            OpsKind::UnTracked(prep) => prep.finish(values),
+        tracked_sum::<B, C, _>(updates, index, axis, options, |updates, index| {
+            B::scatter_sum_float(updates, index, axis, extent, options)
+        })
+    }
+
+    fn scatter_sum_float_alone(
+        updates: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        options: ScatterOptions,
+    ) -> FloatTensor<Self> {
+        let run = |updates, index| {
+            let sums = B::scatter_sum_float_alone(updates, index, axis, extent, options);
+            (sums, ())
         };
-        (values, record)
+        tracked_sum::<B, C, _>(updates, index, axis, options, run).0
+    }
+
+    fn scatter_sum_int_alone(
+        updates: IntTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        options: ScatterOptions,
+    ) -> IntTensor<Self> {
+        B::scatter_sum_int_alone(updates, index, axis, extent, options)
     }
 
     fn scatter_sum_int(

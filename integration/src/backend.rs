@@ -41,6 +41,25 @@ pub trait IndexBackend: Backend {
         bounds: Bounds,
     ) -> (IntTensor<Self>, IntTensor<Self>);
 
+    /// Slices of a float table without a record, which under fusion costs as much as the slices do: under any policy but
+    /// [`Bounds::Report`].
+    #[fusion(meta = metadata::gather_alone)]
+    fn gather_float_alone(
+        table: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        bounds: Bounds,
+    ) -> FloatTensor<Self>;
+
+    /// The same of an integer table.
+    #[fusion(meta = metadata::gather_alone)]
+    fn gather_int_alone(
+        table: IntTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        bounds: Bounds,
+    ) -> IntTensor<Self>;
+
     /// A float target with slices written or combined with.
     #[fusion(meta = metadata::scatter)]
     fn scatter_float(
@@ -82,6 +101,26 @@ pub trait IndexBackend: Backend {
         extent: usize,
         options: ScatterOptions,
     ) -> (IntTensor<Self>, IntTensor<Self>);
+
+    /// Sums of float slices without a record: under any policy but [`Bounds::Report`].
+    #[fusion(meta = metadata::scatter_sum_alone)]
+    fn scatter_sum_float_alone(
+        updates: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        options: ScatterOptions,
+    ) -> FloatTensor<Self>;
+
+    /// The same of integers.
+    #[fusion(meta = metadata::scatter_sum_alone)]
+    fn scatter_sum_int_alone(
+        updates: IntTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        options: ScatterOptions,
+    ) -> IntTensor<Self>;
 }
 
 /// What fusion knows of an op's outputs before it runs. Burn trusts the shapes, so they are computed by
@@ -105,6 +144,25 @@ mod metadata {
         bounds: &Bounds,
     ) -> Outputs {
         scatter_sum(table, index, axis, &index.shape[0], &(*bounds).into())
+    }
+
+    pub(super) fn gather_alone(
+        table: &TensorSpec,
+        index: &TensorSpec,
+        axis: &usize,
+        bounds: &Bounds,
+    ) -> TensorSpec {
+        gather(table, index, axis, bounds).0
+    }
+
+    pub(super) fn scatter_sum_alone(
+        updates: &TensorSpec,
+        index: &TensorSpec,
+        axis: &usize,
+        extent: &usize,
+        options: &ScatterOptions,
+    ) -> TensorSpec {
+        scatter_sum(updates, index, axis, extent, options).0
     }
 
     pub(super) fn scatter(

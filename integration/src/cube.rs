@@ -89,6 +89,44 @@ impl IndexBackend for CubeBackend {
     ) -> (CubeTensor, CubeTensor) {
         scatter_sum(updates, index, axis, extent, options)
     }
+
+    fn gather_float_alone(
+        table: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        bounds: Bounds,
+    ) -> CubeTensor {
+        gathered(table, index, axis, bounds).0
+    }
+
+    fn gather_int_alone(
+        table: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        bounds: Bounds,
+    ) -> CubeTensor {
+        gathered(table, index, axis, bounds).0
+    }
+
+    fn scatter_sum_float_alone(
+        updates: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        extent: usize,
+        options: ScatterOptions,
+    ) -> CubeTensor {
+        summed(updates, index, axis, extent, options).0
+    }
+
+    fn scatter_sum_int_alone(
+        updates: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        extent: usize,
+        options: ScatterOptions,
+    ) -> CubeTensor {
+        summed(updates, index, axis, extent, options).0
+    }
 }
 
 fn gather(
@@ -98,11 +136,22 @@ fn gather(
     bounds: Bounds,
 ) -> (CubeTensor, CubeTensor) {
     let out = Place::of(&table);
+    let (values, report) = gathered(table, index, axis, bounds);
+    (values, out.record(report))
+}
+
+/// Slices, and what is to be reported.
+fn gathered(
+    table: CubeTensor,
+    index: CubeTensor,
+    axis: usize,
+    bounds: Bounds,
+) -> (CubeTensor, Option<Report>) {
+    let out = Place::of(&table);
     let (table, index) = (handle(table), handle(index));
     let checked = girih_kernels::gather(&out.client, &table, &index, axis, bounds);
     let (values, report) = checked.unwrap_or_else(unchecked_call).into_parts();
-    let record = out.record(report);
-    (out.tensor(values), record)
+    (out.tensor(values), report)
 }
 
 fn scatter_sum(
@@ -113,9 +162,8 @@ fn scatter_sum(
     options: ScatterOptions,
 ) -> (CubeTensor, CubeTensor) {
     let out = Place::of(&updates);
-    let shape = with_extent(updates.meta.shape(), axis, extent);
-    let zeros = zeros_client(out.client, out.device, shape, out.dtype);
-    scatter(zeros, index, updates, axis, ScatterMode::Add, options)
+    let (sums, report) = summed(updates, index, axis, extent, options);
+    (sums, out.record(report))
 }
 
 /// The launcher on a target that nothing else uses.
@@ -127,14 +175,41 @@ fn scatter(
     mode: ScatterMode,
     options: ScatterOptions,
 ) -> (CubeTensor, CubeTensor) {
+    let out = Place::of(&target);
+    let (values, report) = scattered(target, index, updates, axis, mode, options);
+    (values, out.record(report))
+}
+
+/// Sums of slices, and what is to be reported.
+fn summed(
+    updates: CubeTensor,
+    index: CubeTensor,
+    axis: usize,
+    extent: usize,
+    options: ScatterOptions,
+) -> (CubeTensor, Option<Report>) {
+    let out = Place::of(&updates);
+    let shape = with_extent(updates.meta.shape(), axis, extent);
+    let zeros = zeros_client(out.client, out.device, shape, out.dtype);
+    scattered(zeros, index, updates, axis, ScatterMode::Add, options)
+}
+
+/// The target with the updates in it, and what is to be reported.
+fn scattered(
+    target: CubeTensor,
+    index: CubeTensor,
+    updates: CubeTensor,
+    axis: usize,
+    mode: ScatterMode,
+    options: ScatterOptions,
+) -> (CubeTensor, Option<Report>) {
     let target = writable(target);
     let out = Place::of(&target);
     let [into, index, updates] = [target.clone(), index, updates].map(handle);
     let checked =
         girih_kernels::scatter_into(&out.client, &into, &index, &updates, axis, mode, options);
     let ((), report) = checked.unwrap_or_else(unchecked_call).into_parts();
-    let record = out.record(report);
-    (target, record)
+    (target, report)
 }
 
 /// An op's public function has checked its call, so that nothing is left for the launcher to refuse.
@@ -185,7 +260,7 @@ impl Place {
     }
 
     /// A report's record as a tensor, or an empty one.
-    fn record(&self, report: Option<Report>) -> CubeTensor {
+    pub(crate) fn record(&self, report: Option<Report>) -> CubeTensor {
         let (client, device) = (self.client.clone(), self.device.clone());
         match report {
             Some(report) => {
@@ -197,6 +272,12 @@ impl Place {
                 empty_device_contiguous_dtype(client, device, shape, RECORD_DTYPE)
             }
         }
+    }
+
+    /// Zeros of that shape.
+    pub(crate) fn zeros(&self, shape: Shape) -> CubeTensor {
+        let out = self.clone();
+        zeros_client(out.client, out.device, shape, out.dtype)
     }
 
     /// The same with elements of another type.

@@ -24,6 +24,9 @@
 //! | [`scatter`] with [`Scatter::Set`] | `target[.., index[n], ..] = updates[.., n, ..]` | target: zero where written; updates: [`gather`] |
 //! | [`scatter`] with [`Scatter::Mul`] | `target[.., index[n], ..] *= updates[.., n, ..]` | that of factors |
 //! | [`scatter`] with [`Scatter::Min`], [`Scatter::Max`] | the smaller or larger of both | to what is equal to it, in equal parts |
+//! | [`take_along_axis`] | `out[.., j, ..] = table[.., index[.., j, ..], ..]` | table: [`sum_along_axis`] of the result's gradient |
+//! | [`sum_along_axis`] | `out[.., index[.., j, ..], ..] += updates[.., j, ..]` into zeros | updates: [`take_along_axis`] |
+//! | [`paged_gather`] | the rows of sequences that lie in pages | pages: sums of the gradients of the copies of each row |
 //! | [`sort`](sort()), [`sort_with_indices`], [`argsort`] | elements along an axis in order, and where they were | that of the new place |
 //! | [`top_k`] | the largest or smallest along an axis, and their places | that of the new place; the others: zero |
 //! | [`bincount`], [`search_sorted`] | how often numbers are there; where values go in sorted rows | |
@@ -34,6 +37,10 @@
 //! | [`scan`](fn@scan): [`cumsum`], [`cumprod`], [`cummin`], [`cummax`] | `out[.., n, ..]` is all of `tensor[.., 0..=n, ..]` combined | yes |
 //! | [`mask_select`] | the elements where a mask is true | the result's, at their places |
 //! | [`nonzero`], [`argwhere`] | the coordinates where a mask is true | none |
+//! | [`matmul`](matmul()), [`grouped_matmul`], [`gather_matmul`] | products of matrices, of rows in groups, of rows that an index names | both operands |
+//! | [`matmul_scatter`] | products of rows in groups, weighted and added up | rows, matrices, factors |
+//!
+//! [`MoeLayer`] is a mixture of experts made of these.
 //!
 //! The `..` stand for the other axes, which keep their extents; the index is a tensor of rank 1 of any
 //! integer type. Tensors of integers go through the same ops, without gradients. [`IndexOps`] has the
@@ -54,6 +61,8 @@ mod error;
 mod gradients;
 mod histogram;
 mod kind;
+mod lookup;
+mod matmul;
 mod methods;
 mod ops;
 mod scan;
@@ -72,6 +81,11 @@ pub use girih_kernels::{
 };
 pub use histogram::{HistogramBackend, histogram, weighted_bincount, weighted_histogram};
 pub use kind::Kind;
+pub use lookup::{LookupBackend, LookupKind, paged_gather, sum_along_axis, take_along_axis};
+pub use matmul::{
+    MatmulBackend, MoeActivation, MoeLayer, MoeLayerConfig, gather_matmul, grouped_matmul, matmul,
+    matmul_scatter,
+};
 pub use methods::IndexOps;
 pub use ops::{gather, scatter, scatter_sum};
 pub use scan::{

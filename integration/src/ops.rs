@@ -152,9 +152,9 @@ pub fn scatter_sum<const D: usize, K: Kind>(
 
 /// An op's outputs as tensors; the record means something only where there is a report.
 fn checked<const D: usize, K: Kind>(
-    (values, record): (DispatchTensor, DispatchTensor),
+    (values, record): (DispatchTensor, Option<DispatchTensor>),
     report: Option<Report>,
 ) -> Checked<Tensor<D, K>> {
-    let report = report.map(|report| (report, Tensor::from_dispatch(record)));
+    let report = report.zip(record.map(Tensor::from_dispatch));
     Checked::new(Tensor::from_dispatch(values), report)
 }

@@ -3,6 +3,9 @@
 //! Under fusion a kernel is launched later, on another thread, where nobody is left to return an error to.
 //! So each op checks here all that its launcher would refuse.
 
+mod lookups;
+mod products;
+
 use burn::backend::DispatchDevice;
 use burn::backend::cubecl::dtype_to_storage_type;
 use burn::tensor::{DType, Device, Int, Shape, Tensor, kind::Basic};

@@ -189,7 +189,7 @@ pub(crate) fn row_major(
 }
 
 /// Whether the elements lie side by side in row-major order.
-fn is_row_major(tensor: &TensorHandle) -> bool {
+pub(crate) fn is_row_major(tensor: &TensorHandle) -> bool {
     let mut covered = 1;
     let axes = tensor.shape().iter().zip(tensor.strides().iter()).rev();
     axes.into_iter().all(|(&extent, &stride)| {

@@ -1,6 +1,8 @@
 //! What a launcher would do, without doing it.
 
-use crate::plan::{Tiling, Walk};
+use crate::along::{self, Lines};
+use crate::paged::{FlatPages, Lists, page_rows_type};
+use crate::plan::{Tiling, Walk, cube_units};
 use crate::scatter::{self, Route};
 use crate::{ScatterMode, ScatterOptions, ScatterPath, check};
 use core::fmt;
@@ -128,33 +130,73 @@ pub fn explain_gather(
     let (mut shape, _) = check::dims(input);
     shape[axis] = index.shape()[0];
     let output = like(input, shape);
-    let (walk, tensors, copies) = match Walk::new(input, &output, axis) {
-        Some(walk) => (walk, [input.clone(), output], false),
-        None => {
-            let packed = [input, &output].map(|tensor| like(tensor, check::dims(tensor).0));
-            let walk = Walk::new(&packed[0], &packed[1], axis);
-            (
-                walk.expect("contiguous tensors fold to three axes"),
-                packed,
-                true,
-            )
-        }
-    };
-    let size = input.dtype.size();
-    let width = walk.width(
-        &device.vector_widths(size),
-        [&tensors[0].handle, &tensors[1].handle],
-        size,
-    );
-    let cutting = Cutting {
+    Ok(of_gather(CALL, &device, [input, &output], index, axis))
+}
+
+/// What [`take_along_axis`](crate::take_along_axis) would launch: a tile is what a cube takes.
+///
+/// # Errors
+///
+/// As [`take_along_axis`](crate::take_along_axis).
+pub fn explain_take_along_axis(
+    client: &Client,
+    table: &TensorHandle,
+    index: &TensorHandle,
+    axis: usize,
+) -> Result<Plan> {
+    const CALL: &str = "take_along_axis";
+    let device = Device::of(client);
+    along::check(CALL, &device, table, index, axis)?;
+    let (element, size) = (table.dtype, table.dtype.size());
+    let output = like(table, check::dims(index).0);
+    let lines = Lines::new(&device, table, index, &output, axis);
+    let (width, units) = (lines.width, cube_units(&device));
+    let packets = along::packets_of_unit(&device);
+    let elements: usize = index.shape().iter().product();
+    let (count, by) = (elements as u64, index.dtype.size() as u64);
+    // Neighbours share a sector where their indices agree; at worst none do.
+    let taken = count * (size as u64).max(SECTOR);
+    Ok(Plan {
         call: CALL,
-        device: &device,
-        element: input.dtype,
-        index,
-        walk: &walk,
-        copies,
-    };
-    Ok(cutting.plan(width))
+        element,
+        path: None,
+        reason: "",
+        temporary: 0,
+        width,
+        tile: [1, 1, units as usize * packets * width],
+        cubes: (elements / width).div_ceil(units as usize * packets) as u64,
+        units,
+        packets,
+        registers: (width * (size + index.dtype.size())).div_ceil(4),
+        axes: lines.rank(),
+        copies: false,
+        bytes_moved: taken + count * (size as u64 + by),
+        bytes_ideal: count * (2 * size as u64 + by),
+    })
+}
+
+/// What [`paged_gather`](crate::paged_gather) would launch, beside the short kernel that finds each row's place.
+///
+/// # Errors
+///
+/// As [`paged_gather`](crate::paged_gather).
+pub fn explain_paged_gather(
+    client: &Client,
+    pages: &TensorHandle,
+    table: &TensorHandle,
+    offsets: &TensorHandle,
+    rows: usize,
+) -> Result<Plan> {
+    const CALL: &str = "paged_gather";
+    let device = Device::of(client);
+    let flat = FlatPages::new(&device, pages)?;
+    Lists::new(&device, table, offsets)?;
+    let mut shape = check::dims(&flat.tensor).0;
+    let list = page_rows_type(shape[0]);
+    shape[0] = rows;
+    let output = like(pages, shape);
+    let list = TensorHandle::new_contiguous([rows], table.handle.clone(), list);
+    Ok(of_gather(CALL, &device, [&flat.tensor, &output], &list, 0))
 }
 
 /// What [`scatter_into`](crate::scatter_into) would launch, and why it would go that path.
@@ -201,6 +243,43 @@ pub fn explain_scatter(
         copies,
     };
     Ok(plan.of_scatter(&route))
+}
+
+/// The plan of a gather of slices along an axis.
+fn of_gather(
+    call: &'static str,
+    device: &Device,
+    [input, output]: [&TensorHandle; 2],
+    index: &TensorHandle,
+    axis: usize,
+) -> Plan {
+    let (walk, tensors, copies) = match Walk::new(input, output, axis) {
+        Some(walk) => (walk, [input.clone(), output.clone()], false),
+        None => {
+            let packed = [input, output].map(|tensor| like(tensor, check::dims(tensor).0));
+            let walk = Walk::new(&packed[0], &packed[1], axis);
+            (
+                walk.expect("contiguous tensors fold to three axes"),
+                packed,
+                true,
+            )
+        }
+    };
+    let size = input.dtype.size();
+    let width = walk.width(
+        &device.vector_widths(size),
+        [&tensors[0].handle, &tensors[1].handle],
+        size,
+    );
+    let cutting = Cutting {
+        call,
+        device,
+        element: input.dtype,
+        index,
+        walk: &walk,
+        copies,
+    };
+    cutting.plan(width)
 }
 
 /// A contiguous tensor of that shape, of which only the extents are looked at.

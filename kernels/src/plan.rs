@@ -108,7 +108,7 @@ impl Walk {
 }
 
 /// The element that the handle starts at; one that no vector starts at where it starts within an element.
-fn start(handle: &Handle, size: usize) -> u64 {
+pub(crate) fn start(handle: &Handle, size: usize) -> u64 {
     let (bytes, size) = (handle.offset_start.unwrap_or(0), size as u64);
     match bytes.is_multiple_of(size) {
         true => bytes / size,
@@ -155,7 +155,7 @@ impl Tiling {
     }
 }
 
-/// At least so many cubes.
+/// At least so many cubes, however many the device has along one axis.
 pub(crate) fn cubes(device: &Device, total: usize) -> CubeCount {
     let (max_x, max_y, _) = device.client().properties().hardware.max_cube_count;
     let rows = total.div_ceil(max_x as usize);
@@ -164,7 +164,7 @@ pub(crate) fn cubes(device: &Device, total: usize) -> CubeCount {
 }
 
 /// Enough units to fill a GPU's processor with few cubes; on a CPU all that a cube has, which is one per core.
-fn cube_units(device: &Device) -> u32 {
+pub(crate) fn cube_units(device: &Device) -> u32 {
     let most = device
         .client()
         .properties()

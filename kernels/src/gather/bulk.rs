@@ -7,6 +7,7 @@ use cubecl::client::Client;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
+use girih::cuda::{bulk, fence_async, mbarrier, shared_address};
 use girih::device::Device;
 use girih::{Error, Result};
 
@@ -32,10 +33,13 @@ pub fn gather_bulk_kernel<I: Int, N: Size>(
     let mut stage =
         Shared::<[Vector<u32, N>]>::new_aligned_slice(comptime!(packets * rows), 128usize);
     let barrier = shared_address::<u64>(barriers.as_ptr());
+    let place = shared_address::<Vector<u32, N>>(stage.as_ptr());
+    let row = comptime!((packets * PACKET) as u32);
     let unit = UNIT_POS as usize;
     let first = CUBE_POS * rows;
     if unit == 0 {
-        expect_arrivals(barrier, comptime!(rows as u32));
+        mbarrier::init(barrier, comptime!(rows as u32));
+        mbarrier::publish();
     }
     sync_cube();
     if unit < rows {
@@ -46,95 +50,36 @@ pub fn gather_bulk_kernel<I: Int, N: Size>(
                 from = usize::cast_from(given);
             }
         }
-        let to = unit * packets;
         if from < extent {
-            let place = shared_address::<Vector<u32, N>>(stage[to..to + packets].as_ptr());
             let source = from * packets;
-            fetch::<Vector<u32, N>>(
-                place,
+            mbarrier::expect(barrier, row);
+            bulk::load::<Vector<u32, N>>(
+                place + UNIT_POS * row,
                 input[source..source + packets].as_ptr(),
-                comptime!((packets * PACKET) as u32),
+                row,
                 barrier,
             );
         } else {
-            let mut packet = to;
-            while packet < to + packets {
+            let mut packet = unit * packets;
+            while packet < (unit + 1) * packets {
                 stage[packet] = Vector::<u32, N>::new(0u32);
                 packet += 1;
             }
-            arrive(barrier);
+            fence_async();
+            mbarrier::arrive(barrier);
         }
     }
-    wait(barrier);
+    mbarrier::wait(barrier, 0u32);
     if unit == 0 {
         let here = min(rows, index.len() - first) * packets;
         let to = first * packets;
-        put::<Vector<u32, N>>(
+        bulk::store::<Vector<u32, N>>(
             output[to..to + here].as_ptr(),
-            shared_address::<Vector<u32, N>>(stage.as_ptr()),
+            place,
             here as u32 * comptime!(PACKET as u32),
         );
+        bulk::wait_read();
     }
-}
-
-/// The address within shared memory.
-#[cube]
-fn shared_address<T: CubePrimitive>(pointer: *const T) -> u32 {
-    let address: u32;
-    gpu_asm!(
-        "{{ .reg .u64 place; cvta.to.shared.u64 place, {}; cvt.u32.u64 {}, place; }}",
-        in(_) pointer, out(_) address
-    );
-    address
-}
-
-/// Readies a barrier that so many units arrive at, for bulk copies too.
-#[cube]
-fn expect_arrivals(barrier: u32, count: u32) {
-    gpu_asm!(
-        "mbarrier.init.shared::cta.b64 [{}], {}; fence.proxy.async.shared::cta;",
-        in(_) barrier, in(_) count
-    );
-}
-
-/// Arrives, and fetches so many bytes to shared memory, for which the barrier waits too.
-#[cube]
-fn fetch<T: CubePrimitive>(to: u32, from: *const T, bytes: u32, barrier: u32) {
-    gpu_asm!(
-        "{{ .reg .b64 state; mbarrier.arrive.expect_tx.shared::cta.b64 state, [{}], {}; }}",
-        in(_) barrier, in(_) bytes
-    );
-    gpu_asm!(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{}], [{}], {}, [{}];",
-        in(_) to, in(_) from, in(_) bytes, in(_) barrier
-    );
-}
-
-/// Arrives with what this unit wrote to shared memory, which a bulk copy may then read.
-#[cube]
-fn arrive(barrier: u32) {
-    gpu_asm!(
-        "{{ .reg .b64 state; fence.proxy.async.shared::cta; mbarrier.arrive.shared::cta.b64 state, [{}]; }}",
-        in(_) barrier
-    );
-}
-
-/// Waits until all have arrived, and all that was fetched is there.
-#[cube]
-fn wait(barrier: u32) {
-    gpu_asm!(
-        "{{ .reg .pred done; WAIT: mbarrier.try_wait.parity.shared::cta.b64 done, [{}], 0; @!done bra WAIT; }}",
-        in(_) barrier
-    );
-}
-
-/// Writes so many bytes of shared memory, and waits until they were read.
-#[cube]
-fn put<T: CubePrimitive>(to: *const T, from: u32, bytes: u32) {
-    gpu_asm!(
-        "cp.async.bulk.global.shared::cta.bulk_group [{}], [{}], {}; cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0;",
-        in(_) to, in(_) from, in(_) bytes
-    );
 }
 
 /// Gathers rows by bulk copies, `rows` of them a cube, zeros where an index is out of range.

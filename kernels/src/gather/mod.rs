@@ -223,7 +223,7 @@ fn output_bytes(output: &TensorHandle) -> usize {
 }
 
 /// The tensor over another's buffer.
-fn over(tensor: &TensorHandle, buffer: &TensorHandle) -> TensorHandle {
+pub(crate) fn over(tensor: &TensorHandle, buffer: &TensorHandle) -> TensorHandle {
     let (shape, strides) = check::dims(tensor);
     TensorHandle::new(buffer.handle.clone(), shape, strides, tensor.dtype)
 }

@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-/// A function of each element of a product, in `f32`.
+/// A function of each element of a product, in the type of its sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Activation {
     /// The element itself.
@@ -17,12 +17,12 @@ pub enum Activation {
 }
 
 #[cube]
-pub(crate) fn activate(x: f32, #[comptime] activation: Activation) -> f32 {
+pub(crate) fn activate<F: Float>(x: F, #[comptime] activation: Activation) -> F {
     match comptime!(activation) {
         Activation::Identity => x,
         // The comparison is false for NaN, which stays.
-        Activation::Relu => select(x < 0.0f32, 0.0f32, x),
-        Activation::Silu => x / (1.0f32 + f32::exp(-x)),
-        Activation::Gelu => 0.5f32 * x * (1.0f32 + f32::erf(x * 0.707_106_77f32)),
+        Activation::Relu => select(x < F::new(0.0), F::new(0.0), x),
+        Activation::Silu => x / (F::new(1.0) + F::exp(-x)),
+        Activation::Gelu => F::new(0.5) * x * (F::new(1.0) + F::erf(x * F::new(0.707_106_77))),
     }
 }

@@ -6,6 +6,7 @@
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if)]
 
+use super::ahead::{Tuning, ask};
 use super::look_back::prefix_of;
 use super::operator::ScanOperator;
 use super::place::{Row, row_of};
@@ -46,6 +47,7 @@ pub fn look_back_kernel<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator
     period: usize,
     #[comptime] plan: TilePlan,
     #[comptime] is_exact: bool,
+    #[comptime] tuning: Tuning,
     #[define(E, A, F)] _types: [ElemType; 3],
 ) {
     let heads = Heads::<F> { list, period };
@@ -61,6 +63,7 @@ pub fn look_back_kernel<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator
             launch,
             tiles,
             plan,
+            tuning,
         );
     } else if CUBE_POS < all {
         scan_next::<E, A, F, N, O, R>(
@@ -74,6 +77,7 @@ pub fn look_back_kernel<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator
             launch,
             tiles,
             plan,
+            tuning,
         );
     }
 }
@@ -91,13 +95,22 @@ fn scan_next<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator, R: Orders
     launch: u32,
     tiles: usize,
     #[comptime] plan: TilePlan,
+    #[comptime] tuning: Tuning,
 ) {
     let tile = CUBE_POS;
     let (row, index) = tile_of(tile, tiles, axes, plan);
     let first = index * comptime!(plan.tile());
+    if comptime!(tuning.ahead > 0) {
+        // All of that tile lies in the row, as a later one begins behind it.
+        let ahead = index + comptime!(tuning.ahead);
+        if UNIT_POS == 0u32 && ahead + 1 < tiles {
+            let next = row.input + ahead * comptime!(plan.tile());
+            ask::<E>(input, next, comptime!(plan.tile()));
+        }
+    }
     let mut scanned = scan_tile::<E, A, F, N, O>(vectors, input, heads, row, first, plan);
     let (total, is_cut) = (scanned.total, scanned.is_cut);
-    let prefix = prefix_of::<A, O, R>(states, launch, tile, index, total, is_cut);
+    let prefix = prefix_of::<A, O, R>(states, launch, tile, index, total, is_cut, tuning);
     store_tile::<E, A, N, O>(&mut scanned, prefix, vectors_out, output, row, first, plan);
 }
 

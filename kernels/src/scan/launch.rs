@@ -1,5 +1,6 @@
 //! Scans as launches.
 
+use super::ahead::Tuning;
 use super::kernels::{
     look_back_kernel, reduce_runs_kernel, reduce_tiles_kernel, scan_runs_kernel, scan_tiles_kernel,
 };
@@ -59,7 +60,7 @@ pub(crate) fn scan<O: ScanOperator>(
     };
     match (path, plan) {
         (ScanPath::LookBack, Some(plan)) => {
-            look_back::<O, Ordered>(device, &rows, plan);
+            look_back::<O, Ordered>(device, &rows, plan, Tuning::default());
         }
         (_, Some(plan)) => by_tiles::<O>(device, &rows, plan),
         (_, None) => by_runs::<O>(device, &rows),
@@ -196,6 +197,7 @@ pub(crate) fn look_back<O: ScanOperator, R: Orders>(
     device: &Device,
     rows: &Rows,
     plan: TilePlan,
+    tuning: Tuning,
 ) -> States {
     let tiles = rows.length.div_ceil(plan.tile());
     let all = rows.rows * tiles;
@@ -224,6 +226,7 @@ pub(crate) fn look_back<O: ScanOperator, R: Orders>(
             rows.period,
             plan,
             is_exact,
+            tuning,
             args.types,
         );
     }
@@ -414,6 +417,31 @@ pub fn look_back_states<R: Orders>(
     let rows = Rows::new(input, output, 0, &options);
     let (rows, plan) = shaped(device, rows, Some(ScanPath::LookBack));
     let plan = plan.expect("look-back goes by tiles");
-    let states = look_back::<super::operator::Sum, R>(device, &rows, plan);
+    let states = look_back::<super::operator::Sum, R>(device, &rows, plan, Tuning::default());
     Ok((states.tensor(), states.launch, plan.tile()))
+}
+
+/// Scans a list of sums by look-back in cubes of so many planes, of so many vectors a unit: for measurements.
+///
+/// # Errors
+///
+/// What the device lacks.
+pub fn look_back_tuned(
+    device: &Device,
+    input: &TensorHandle,
+    output: &TensorHandle,
+    [planes, vectors]: [usize; 2],
+    tuning: Tuning,
+) -> Result<()> {
+    super::path::require_look_back(device, CALL, super::sum_type(input.dtype))?;
+    let options = ScanOptions::inclusive();
+    let rows = Rows::new(input, output, 0, &options);
+    let (rows, plan) = shaped(device, rows, Some(ScanPath::LookBack));
+    let plan = TilePlan {
+        planes,
+        vectors,
+        ..plan.expect("look-back goes by tiles")
+    };
+    look_back::<super::operator::Sum, Ordered>(device, &rows, plan.of_rows(rows.length), tuning);
+    Ok(())
 }

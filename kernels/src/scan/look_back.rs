@@ -16,6 +16,7 @@
 // The expansions use them.
 #![allow(clippy::extra_unused_type_parameters)]
 
+use super::ahead::{Tuning, pause};
 use super::operator::{By, ScanOperator};
 use cubecl::prelude::*;
 use girih::memory::blocks::Orders;
@@ -151,6 +152,7 @@ fn look_back<A: Numeric, O: ScanOperator, R: Orders>(
     launch: u32,
     tile: usize,
     index: usize,
+    #[comptime] tuning: Tuning,
 ) -> A {
     let plane = this_plane();
     let lanes = plane.unit_count() as usize;
@@ -178,6 +180,11 @@ fn look_back<A: Numeric, O: ScanOperator, R: Orders>(
             // The nearest tile that knows all is enough, if those after it know their own: of two sets without a common
             // lane the one with the highest lane is the larger number.
             waiting = missing > known;
+            if comptime!(tuning.pause > 0) {
+                if waiting {
+                    pause(comptime!(tuning.pause));
+                }
+            }
         }
         // From the last lane that knows all, or from the first.
         let is_part = known >> lane <= 1u32;
@@ -200,6 +207,7 @@ pub(crate) fn prefix_of<A: Numeric, O: ScanOperator, R: Orders>(
     index: usize,
     total: A,
     is_cut: bool,
+    #[comptime] tuning: Tuning,
 ) -> A {
     let mut handed = shared::<A>(1usize);
     if UNIT_POS < this_plane().unit_count() {
@@ -212,7 +220,7 @@ pub(crate) fn prefix_of<A: Numeric, O: ScanOperator, R: Orders>(
                 publish::<A, R>(states, launch, tile, total, OWN);
             }
         }
-        let prefix = look_back::<A, O, R>(states, launch, tile, index);
+        let prefix = look_back::<A, O, R>(states, launch, tile, index, tuning);
         if UNIT_POS == 0u32 {
             if !knows {
                 publish::<A, R>(states, launch, tile, O::combine::<A>(prefix, total), ALL);

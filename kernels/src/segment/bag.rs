@@ -22,7 +22,7 @@ pub struct BagOptions<'a> {
     pub padding: Option<usize>,
     /// What an index out of range does. One without a place does not count either.
     pub bounds: Bounds,
-    /// Whether to keep what the gradient needs of a mean, maximum or minimum.
+    /// Whether to keep what [`embedding_bag_backward`](crate::embedding_bag_backward) needs of a mean, maximum or minimum.
     pub for_backward: bool,
 }
 
@@ -114,6 +114,7 @@ pub fn embedding_bag(
         order: bag.grouped.order.as_ref(),
         index: Some(&bag.index),
         weights: bag.weights.as_ref(),
+        picked: None,
         ends: &bag.grouped.ends,
         padding: options.padding,
         report: report.as_ref(),

@@ -93,12 +93,14 @@ fn vector_of(
     select(vector < columns.vectors, vector, columns.vectors - 1)
 }
 
-/// Combines the rows of some places with what there is of them.
+/// Combines the rows of some places with what there is of them; of each row, with `picked`, those elements alone for which it names
+/// the entry.
 #[cube]
-fn take_rows<E: Numeric, A: Numeric, I: Int, N: Size>(
+fn take_rows<E: Numeric, A: Numeric, W: Numeric, I: Int, N: Size>(
     total: &mut Total<A, N>,
     rows: &[Vector<E, N>],
-    entries: &Entries<I, E>,
+    entries: &Entries<I, W>,
+    picked: &ComptimeOption<Box<[Vector<i32, N>]>>,
     begin: usize,
     end: usize,
     columns: Columns,
@@ -108,24 +110,27 @@ fn take_rows<E: Numeric, A: Numeric, I: Int, N: Size>(
     let mut place = begin;
     if comptime!(plan.batch > 1) {
         while place + comptime!(plan.batch) <= end {
-            take_batch::<E, A, I, N>(
-                total, rows, entries, place, columns, share, plan.batch, plan,
+            take_batch::<E, A, W, I, N>(
+                total, rows, entries, picked, place, columns, share, plan.batch, plan,
             );
             place += comptime!(plan.batch);
         }
     }
     while place < end {
-        take_batch::<E, A, I, N>(total, rows, entries, place, columns, share, 1usize, plan);
+        take_batch::<E, A, W, I, N>(
+            total, rows, entries, picked, place, columns, share, 1usize, plan,
+        );
         place += 1;
     }
 }
 
 /// Some rows, all of which are read before the first is combined.
 #[cube]
-fn take_batch<E: Numeric, A: Numeric, I: Int, N: Size>(
+fn take_batch<E: Numeric, A: Numeric, W: Numeric, I: Int, N: Size>(
     total: &mut Total<A, N>,
     rows: &[Vector<E, N>],
-    entries: &Entries<I, E>,
+    entries: &Entries<I, W>,
+    picked: &ComptimeOption<Box<[Vector<i32, N>]>>,
     place: usize,
     columns: Columns,
     share: Share,
@@ -136,18 +141,27 @@ fn take_batch<E: Numeric, A: Numeric, I: Int, N: Size>(
     let mut counted = Array::<bool>::new(batch);
     let mut numbers = Array::<i32>::new(batch);
     let mut weights = Array::<A>::new(batch);
+    let mut places = Array::<Vector<i32, N>>::new(comptime!(batch * plan.blocks));
     #[unroll]
     for item in 0..batch {
-        let entry = entry_at::<I, E>(entries, place + item, share.speaks, plan.rules);
+        let entry = entry_at::<I, W>(entries, place + item, share.speaks, plan.rules);
         counted[item] = entry.counts;
         numbers[item] = entry.number as i32;
         if comptime!(entries.weights.is_some()) {
-            weights[item] = weight_of::<I, E, A>(entries, entry);
+            weights[item] = weight_of::<I, W, A>(entries, entry);
         }
         #[unroll]
         for block in 0..plan.blocks {
             let vector = vector_of(columns, share, block, plan);
             held[item * plan.blocks + block] = rows[entry.row * columns.step + vector];
+            #[comptime]
+            match picked {
+                ComptimeOption::Some(picked) => {
+                    places[item * plan.blocks + block] =
+                        picked[entry.row * columns.vectors + vector];
+                }
+                ComptimeOption::None => {}
+            }
         }
     }
     #[unroll]
@@ -157,6 +171,11 @@ fn take_batch<E: Numeric, A: Numeric, I: Int, N: Size>(
             let mut row = Vector::<A, N>::cast_from(held[item * plan.blocks + block]);
             if comptime!(entries.weights.is_some()) {
                 row = row * Vector::new(weights[item]);
+            }
+            if comptime!(picked.is_some()) {
+                let is_picked =
+                    places[item * plan.blocks + block].equal(&Vector::new(numbers[item]));
+                row = select_many(is_picked, row, Vector::new(A::from_int(0)));
             }
             take_row::<A, N>(
                 total,
@@ -203,11 +222,12 @@ fn write<E: Numeric, A: Numeric, N: Size>(
 
 /// Reduces each segment of at most `longest` entries.
 #[cube(launch_unchecked, address_type = "dynamic")]
-pub fn reduce_kernel<E: Numeric, A: Numeric, I: Int, F: Int, N: Size>(
+pub fn reduce_kernel<E: Numeric, A: Numeric, W: Numeric, I: Int, F: Int, N: Size>(
     rows: &[Vector<E, N>],
     order: ComptimeOption<Box<[u32]>>,
     index: ComptimeOption<Box<[I]>>,
-    weights: ComptimeOption<Box<[E]>>,
+    weights: ComptimeOption<Box<[W]>>,
+    picked: ComptimeOption<Box<[Vector<i32, N>]>>,
     offsets: ComptimeOption<Box<[F]>>,
     record: ComptimeOption<Box<[Atomic<u32>]>>,
     output: &mut [Vector<E, N>],
@@ -222,9 +242,9 @@ pub fn reduce_kernel<E: Numeric, A: Numeric, I: Int, F: Int, N: Size>(
     longest: usize,
     turns: usize,
     #[comptime] plan: Plan,
-    #[define(E, A, I, F)] _types: [ElemType; 4],
+    #[define(E, A, W, I, F)] _types: [ElemType; 5],
 ) {
-    let entries = Entries::<I, E> {
+    let entries = Entries::<I, W> {
         order,
         index,
         weights,
@@ -244,8 +264,8 @@ pub fn reduce_kernel<E: Numeric, A: Numeric, I: Int, F: Int, N: Size>(
             let (begin, end) = range_of::<F>(&ends, share.item);
             if end - begin <= longest {
                 let mut total = none::<A, N>(plan.rules.kind, plan.blocks);
-                take_rows::<E, A, I, N>(
-                    &mut total, rows, &entries, begin, end, columns, share, plan,
+                take_rows::<E, A, W, I, N>(
+                    &mut total, rows, &entries, &picked, begin, end, columns, share, plan,
                 );
                 write::<E, A, N>(&total, output, args, counts, columns, share, plan);
             }
@@ -283,11 +303,12 @@ fn keep<A: Numeric, N: Size>(
 /// Reduces, of each window of `longest` entries, what belongs to longer segments: that which has the first entry, and another
 /// that has the last.
 #[cube(launch_unchecked, address_type = "dynamic")]
-pub fn windows_kernel<E: Numeric, A: Numeric, I: Int, F: Int, N: Size>(
+pub fn windows_kernel<E: Numeric, A: Numeric, W: Numeric, I: Int, F: Int, N: Size>(
     rows: &[Vector<E, N>],
     order: ComptimeOption<Box<[u32]>>,
     index: ComptimeOption<Box<[I]>>,
-    weights: ComptimeOption<Box<[E]>>,
+    weights: ComptimeOption<Box<[W]>>,
+    picked: ComptimeOption<Box<[Vector<i32, N>]>>,
     offsets: ComptimeOption<Box<[F]>>,
     record: ComptimeOption<Box<[Atomic<u32>]>>,
     parts: &mut [Vector<A, N>],
@@ -303,9 +324,9 @@ pub fn windows_kernel<E: Numeric, A: Numeric, I: Int, F: Int, N: Size>(
     windows: usize,
     turns: usize,
     #[comptime] plan: Plan,
-    #[define(E, A, I, F)] _types: [ElemType; 4],
+    #[define(E, A, W, I, F)] _types: [ElemType; 5],
 ) {
-    let entries = Entries::<I, E> {
+    let entries = Entries::<I, W> {
         order,
         index,
         weights,
@@ -336,8 +357,8 @@ pub fn windows_kernel<E: Numeric, A: Numeric, I: Int, F: Int, N: Size>(
                         let mut total = none::<A, N>(plan.rules.kind, plan.blocks);
                         let begin = select(begin < first, first, begin);
                         let end = select(end < behind, end, behind);
-                        take_rows::<E, A, I, N>(
-                            &mut total, rows, &entries, begin, end, columns, share, plan,
+                        take_rows::<E, A, W, I, N>(
+                            &mut total, rows, &entries, &picked, begin, end, columns, share, plan,
                         );
                         keep::<A, N>(
                             &total,

@@ -144,6 +144,8 @@ pub(crate) struct Job<'a> {
     /// Which row each entry is of.
     pub index: Option<&'a TensorHandle>,
     pub weights: Option<&'a TensorHandle>,
+    /// For each element of the rows the entry that it counts for, if it does not for all.
+    pub picked: Option<&'a TensorHandle>,
     pub ends: &'a Ends,
     pub padding: Option<usize>,
     pub report: Option<&'a Report>,
@@ -208,6 +210,7 @@ impl Job<'_> {
                 self.list(self.order).into(),
                 self.list(self.index).into(),
                 self.list(self.weights).into(),
+                self.picked_arg().into(),
                 self.ends.offsets_arg().into(),
                 self.report.map(Report::arg).into(),
                 buffer(&out.values, elements),
@@ -254,6 +257,7 @@ impl Job<'_> {
                 self.list(self.order).into(),
                 self.list(self.index).into(),
                 self.list(self.weights).into(),
+                self.picked_arg().into(),
                 self.ends.offsets_arg().into(),
                 self.report.map(Report::arg).into(),
                 buffer(&parts, elements),
@@ -274,7 +278,7 @@ impl Job<'_> {
         }
         let (count, turns) = teams(device, self.ends.segments * columns.tiles, plan);
         let [args, counts] = self.kept(width);
-        let [element, _, _, offset] = self.types();
+        let [element, _, _, _, offset] = self.types();
         // SAFETY: as above.
         unsafe {
             finish_kernel::launch_unchecked(
@@ -325,6 +329,11 @@ impl Job<'_> {
         Some(buffer(&list.handle, entries))
     }
 
+    fn picked_arg(&self) -> Option<BufferArg> {
+        let picked = self.picked?;
+        Some(buffer(&picked.handle, self.rows.count * self.rows.columns))
+    }
+
     /// Wide enough for an element anywhere, and for every place.
     fn address(&self) -> AddressType {
         let elements = self.ends.segments.saturating_add(1) * self.rows.columns;
@@ -333,11 +342,18 @@ impl Job<'_> {
         AddressType::from_len(most + (1 << 20))
     }
 
-    fn types(&self) -> [ElemType; 4] {
+    fn types(&self) -> [ElemType; 5] {
         let element = self.rows.element;
+        let weight = self.weights.map_or(element, |weights| weights.dtype);
         let none = ElemType::Int(IntKind::I32);
         let index = self.index.map_or(none, |index| index.dtype);
-        [element, sum_type(element), index, self.ends.offset_type()]
+        [
+            element,
+            sum_type(element),
+            weight,
+            index,
+            self.ends.offset_type(),
+        ]
     }
 }
 
@@ -404,6 +420,13 @@ pub(crate) fn teams(device: &Device, shares: usize, plan: Plan) -> (CubeCount, u
         }
         _ => (cubes(device, all), 1),
     }
+}
+
+/// The widths in which the device adds elements of the type atomically, widest first.
+pub(crate) fn adds_of(device: &Device, element: ElemType) -> Vec<usize> {
+    let mut widths = vec![8, 4, 2, 1];
+    widths.retain(|&width| device.adds_atomically(element, width));
+    widths
 }
 
 /// The type that elements are combined in.

@@ -1,14 +1,18 @@
 //! Reductions of segments of rows, of bags of rows that indices name among them, and their gradients.
 
+mod backward;
 mod bag;
 mod entries;
+mod gradient;
 mod grouping;
 mod kernels;
 mod launch;
+mod rows;
 mod total;
 
 /// What tests compile without the launcher.
 pub(crate) mod raw {
+    pub use super::backward::{add_kernel, spread_kernel, weights_kernel};
     pub use super::kernels::{
         Columns, ColumnsCompilationArg, Plan, finish_kernel, reduce_kernel, windows_kernel,
     };
@@ -16,7 +20,11 @@ pub(crate) mod raw {
 }
 
 pub use bag::{BagOptions, Bags, embedding_bag, supports_embedding_bag};
+pub use gradient::{
+    BagGradients, embedding_bag_backward, segment_reduce_backward, supports_embedding_bag_backward,
+};
 pub use grouping::Grouping;
+pub use rows::gather_backward;
 
 use crate::check;
 use cubecl::client::Client;
@@ -204,7 +212,7 @@ fn reduced(
         keeps_args: keeps_args && kind.has_args(),
         ..Rules::of_segments(kind)
     };
-    let reduced = run(&device, values, &grouped, rules);
+    let reduced = run(&device, &Rows::new(client, values), &grouped, rules);
     let args = ElemType::Int(IntKind::I32);
     Ok(SegmentReduced {
         values: TensorHandle::new_contiguous(shape.clone(), reduced.values, values.dtype),
@@ -215,13 +223,13 @@ fn reduced(
 }
 
 /// Reduces rows that are their own entries.
-fn run(device: &Device, values: &TensorHandle, grouped: &Grouped, rules: Rules) -> Reduced {
-    let rows = Rows::new(device.client(), values);
+fn run(device: &Device, rows: &Rows, grouped: &Grouped, rules: Rules) -> Reduced {
     let job = Job {
-        rows: &rows,
+        rows,
         order: grouped.order.as_ref(),
         index: None,
         weights: None,
+        picked: None,
         ends: &grouped.ends,
         padding: None,
         report: None,

@@ -27,37 +27,42 @@ fn check<E: Int>(found: &mut [E], want: &[E], wrong: &[Atomic<u32>]) {
     }
 }
 
-/// Sums of a list of integers. Gives the number of launches.
+/// Sums of lists of integers. Gives the number of launches.
 pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
     let cubes = setting.cubes();
     // A tile has 4096 elements on a GPU.
     let length = (cubes * setting.between(1, 4096)) as usize;
-    let seed = u64::from(setting.draw());
-    let number = |at: usize| ((at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed) as i64 >> 8;
-    let wide = || (0..length).map(number).collect::<Vec<i64>>();
+    let seeds = [(); 2].map(|()| u64::from(setting.draw()));
+    let number = |at: usize, seed: u64| {
+        ((at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed.wrapping_mul(0xbf58_476d)) as i64
+            >> 8
+    };
+    let wide = || seeds.map(|seed| (0..length).map(|at| number(at, seed)).collect::<Vec<i64>>());
     let of_32_bits = setting.draw().is_multiple_of(2);
     match (setting.mutant, of_32_bits) {
         (true, _) => launched(
             setting,
-            &wide(),
+            wide(),
             i64::wrapping_add,
-            |device, input, output| {
+            |device, [input, output]| {
                 look_back_states::<Unordered>(device, input, output).map(|_| ())
             },
         ),
         (false, false) => launched(
             setting,
-            &wide(),
+            wide(),
             i64::wrapping_add,
-            |device, input, output| look_back_states::<Ordered>(device, input, output).map(|_| ()),
+            |device, [input, output]| {
+                look_back_states::<Ordered>(device, input, output).map(|_| ())
+            },
         ),
         (false, true) => {
-            let narrow: Vec<i32> = (0..length).map(|at| number(at) as i32).collect();
+            let narrow = seeds.map(|seed| (0..length).map(|at| number(at, seed) as i32).collect());
             launched(
                 setting,
-                &narrow,
+                narrow,
                 i32::wrapping_add,
-                |device, input, output| {
+                |device, [input, output]| {
                     let options = ScanOptions::inclusive().path(ScanPath::LookBack);
                     let sum = ScanOperation::Sum;
                     scan_into(device.client(), input, output, 0, sum, options).map(|_| ())
@@ -68,27 +73,40 @@ pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
     Ok(LAUNCHES as u64)
 }
 
+/// A list on the device, and its sums.
+struct Scanned<E> {
+    input: Buffer<E>,
+    want: Buffer<E>,
+}
+
+impl<E: CubeElement> Scanned<E> {
+    fn new(setting: &Setting<'_>, values: &[E], add: impl Fn(E, E) -> E) -> Self {
+        let sums = values.iter().scan(None, |sum: &mut Option<E>, &value| {
+            *sum = Some(sum.map_or(value, |sum| add(sum, value)));
+            *sum
+        });
+        let sums: Vec<E> = sums.collect();
+        Self {
+            input: setting.rt.put(values),
+            want: setting.rt.put(&sums),
+        }
+    }
+}
+
+/// Scans two lists in turn, so that what a launch left behind is wrong for the next one.
 fn launched<E: CubeElement + Int>(
     setting: &Setting<'_>,
-    values: &[E],
-    add: impl Fn(E, E) -> E,
-    scan: impl Fn(&Able, &TensorHandle, &TensorHandle) -> girih::Result<()>,
+    values: [Vec<E>; 2],
+    add: impl Fn(E, E) -> E + Copy,
+    scan: impl Fn(&Able, [&TensorHandle; 2]) -> girih::Result<()>,
 ) -> Result<(), Fault> {
-    let (rt, length) = (setting.rt, values.len());
-    let mut sum = None;
-    let want: Vec<E> = values
-        .iter()
-        .map(|&value| {
-            let so_far = sum.map_or(value, |sum| add(sum, value));
-            sum = Some(so_far);
-            so_far
-        })
-        .collect();
-    let (input, found) = (rt.put(values), rt.poisoned::<E>(length));
-    let (want, wrong) = (rt.put(&want), setting.zeros(1));
+    let (rt, length) = (setting.rt, values[0].len());
+    let lists = values.map(|values| Scanned::new(setting, &values, add));
+    let (found, wrong) = (rt.poisoned::<E>(length), setting.zeros(1));
     let device = Able::of(&rt.client);
-    for _ in 0..LAUNCHES {
-        scan(&device, &list(&input), &list(&found))
+    for turn in 0..LAUNCHES {
+        let Scanned { input, want } = &lists[turn % 2];
+        scan(&device, [&list(input), &list(&found)])
             .map_err(|error| Fault::Broken(error.to_string()))?;
         // SAFETY: a unit has an element of both lists, if there is one for it.
         unsafe {

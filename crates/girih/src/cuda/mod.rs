@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`mbarrier`] | barriers in shared memory that count arrivals and bytes | sm_90 |
 //! | [`tma`] | copies of tiles of a tensor into shared memory, by one unit, to one cube or several | sm_90 |
+//! | [`bulk`] | copies of bytes between global and shared memory, by one unit | sm_90 |
 //! | [`wgmma`] | matrix multiply-accumulate by four planes together, operands in shared memory | sm_90a alone |
 //! | [`global`] | copies and additions of 16 bytes | sm_80, sm_90 |
 //! | [`registers`] | registers that change hands between planes, and those of a tile's fragments | sm_90 |
@@ -15,6 +16,7 @@
 // CubeCL's macros write undocumented twins of the items here.
 #![allow(missing_docs)]
 
+pub mod bulk;
 mod emit;
 pub mod global;
 pub mod mbarrier;
@@ -26,3 +28,8 @@ mod wgmma_ops;
 
 pub(crate) use emit::architecture;
 pub use emit::{cluster_barrier, fence_async, shared_address};
+
+/// The book's chapter, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/src/tensor-cores.md")]
+struct Book;

@@ -27,24 +27,22 @@ pub enum Share {
     B,
 }
 
-/// Where the rows of A and of the result are.
+/// Where the rows of A are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Routing {
     /// One after another.
     InOrder,
-    /// A's rows are at the positions of a list.
+    /// At the positions of a list.
     Gather,
 }
 
 /// How a result is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Writing {
-    /// Its rows in order.
-    InOrder,
-    /// Each to the row of a list.
-    Scatter,
-    /// Each added to the row of a list, atomically.
-    ScatterAdd,
+    /// In place of what is there.
+    Set,
+    /// Added to what is there, atomically; 16 bytes at a time alone.
+    Add,
 }
 
 /// What a kernel is compiled for.
@@ -64,7 +62,7 @@ pub struct Form {
     pub grouped: bool,
     /// Where A's rows are.
     pub routing: Routing,
-    /// Where the result's rows go.
+    /// How the result is written.
     pub writing: Writing,
     /// Whether the result's rows are stored 16 bytes at a time.
     pub vectors: bool,
@@ -77,6 +75,11 @@ pub struct Form {
 }
 
 impl Form {
+    /// Whether registers change hands: those who multiply need more than they start with.
+    pub const fn trades_registers(&self) -> bool {
+        self.columns > 128
+    }
+
     /// Cubes of a cluster.
     pub const fn cubes(&self) -> u32 {
         match self.share {

@@ -24,7 +24,7 @@
 #![allow(clippy::collapsible_if, clippy::too_many_arguments)]
 
 use super::form::{BLOCK, DEPTH, Form, ROWS, Routing, STAGING, Share};
-use super::schedule::{Problem, Tile, count_tiles, fill_table, find_tile};
+use super::schedule::{Problem, Tile, count_tiles, fill_table, find_tile, listed};
 use super::store::{Finish, store_tile};
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
@@ -51,15 +51,15 @@ struct Ring {
 /// `out = finish(a b)`, a tile after the other. The launcher's `Form` says which operands there are: with
 /// [`Routing::Gather`] A is `rows_of_a` at `sources`, and `a` is not read.
 #[cube(launch_unchecked, address_type = "dynamic", cluster_dim = CubeDim::new_3d(form.cubes(), 1, 1))]
-pub fn hopper_kernel<E: Float, O: Float, N: Size, W: Size>(
+pub fn hopper_kernel<E: Float, O: Float, P: Float, I: Int, N: Size, W: Size>(
     a: &TensorMap<E, Tiled>,
     b: &TensorMap<E, Tiled>,
     rows_of_a: ComptimeOption<Box<[Vector<E, Const<8>>]>>,
-    sources: ComptimeOption<Box<[i32]>>,
-    ends: ComptimeOption<Box<[i32]>>,
-    bias: ComptimeOption<Box<[E]>>,
-    weights: ComptimeOption<Box<[f32]>>,
-    targets: ComptimeOption<Box<[i32]>>,
+    sources: ComptimeOption<Box<[I]>>,
+    ends: ComptimeOption<Box<[I]>>,
+    bias: ComptimeOption<Box<[O]>>,
+    weights: ComptimeOption<Box<[P]>>,
+    targets: ComptimeOption<Box<[I]>>,
     out: &mut [Vector<O, N>],
     problem: Problem,
     source_rows: u32,
@@ -70,7 +70,7 @@ pub fn hopper_kernel<E: Float, O: Float, N: Size, W: Size>(
     row_step: usize,
     product_step: usize,
     #[comptime] form: Form,
-    #[define(E, O)] _types: [ElemType; 2],
+    #[define(E, O, P, I)] _types: [ElemType; 4],
 ) {
     let mut memory = shared_aligned::<u32>(comptime!(form.shared_bytes() as usize / 4), 1024usize);
     let base = shared_address::<u32>(memory.as_ptr());
@@ -87,7 +87,7 @@ pub fn hopper_kernel<E: Float, O: Float, N: Size, W: Size>(
     #[comptime]
     if let ComptimeOption::Some(ends) = &ends {
         if plane == 1u32 {
-            fill_table(&mut memory, ends, &problem, lane, form);
+            fill_table::<I>(&mut memory, ends, &problem, lane, form);
         }
     }
     if comptime!(form.cubes() > 1) {
@@ -96,22 +96,26 @@ pub fn hopper_kernel<E: Float, O: Float, N: Size, W: Size>(
         sync_cube();
     }
     if plane < 4u32 {
-        registers::give(LOADING);
+        if comptime!(form.trades_registers()) {
+            registers::give(LOADING);
+        }
         if comptime!(form.routing == Routing::Gather) {
-            let gathered = Gathered::<E> {
+            let gathered = Gathered::<E, I> {
                 rows: rows_of_a,
                 sources,
                 count: source_rows,
                 step: source_step,
                 width: source_width,
             };
-            gather_and_load::<E>(b, &gathered, &memory, &ring, &problem, form);
+            gather_and_load::<E, I>(b, &gathered, &memory, &ring, &problem, form);
         } else if UNIT_POS == 0u32 {
             load::<E>(a, b, &memory, &ring, &problem, form);
         }
     } else {
-        registers::take(MULTIPLYING);
-        let finish = Finish::<E> {
+        if comptime!(form.trades_registers()) {
+            registers::take(MULTIPLYING);
+        }
+        let finish = Finish::<O, P, I> {
             bias,
             bias_step,
             weights,
@@ -120,7 +124,7 @@ pub fn hopper_kernel<E: Float, O: Float, N: Size, W: Size>(
             row_step,
             product_step,
         };
-        multiply::<E, O, N, W>(
+        multiply::<E, O, P, I, N, W>(
             out,
             &finish,
             &memory,
@@ -299,14 +303,14 @@ fn load_lines<E: Float>(
 
 /// Rows of A at the positions of a list.
 #[derive(CubeType, Clone)]
-struct Gathered<E: Float> {
+struct Gathered<E: Float, I: Int> {
     rows: ComptimeOption<Box<[Vector<E, Const<8>>]>>,
-    sources: ComptimeOption<Box<[i32]>>,
+    sources: ComptimeOption<Box<[I]>>,
     /// Rows that there are.
     count: u32,
     /// From a row to the next, in 8 elements.
     step: usize,
-    /// Eights of elements of a row.
+    /// Elements of a row.
     width: u32,
 }
 
@@ -318,9 +322,9 @@ const BEHIND: u32 = 2;
 /// Eight units copy 128 bytes of a row, so that a unit has eight rows of the 128. It arrives for a buffer when its copies to
 /// it are done, [`BEHIND`] buffers later; to wait for `empty` before that is safe with more than so many buffers.
 #[cube]
-fn gather_and_load<E: Float>(
+fn gather_and_load<E: Float, I: Int>(
     b: &TensorMap<E, Tiled>,
-    gathered: &Gathered<E>,
+    gathered: &Gathered<E, I>,
     memory: &[u32],
     ring: &Ring,
     problem: &Problem,
@@ -344,7 +348,7 @@ fn gather_and_load<E: Float>(
         let mut sources = Array::<u32>::new(8usize);
         #[unroll]
         for i in 0..8usize {
-            sources[i] = source_of::<E>(
+            sources[i] = source_of::<E, I>(
                 gathered,
                 tile.row + upper + comptime!(16 * i as u32),
                 tile.end,
@@ -359,14 +363,14 @@ fn gather_and_load<E: Float>(
                 load_b::<E>(b, buffer, full, step * DEPTH, &tile, rank, problem, form);
             }
             let to = buffer + upper * 128u32 + (part ^ (upper % 8u32)) * 16u32;
-            let column = step * 8u32 + part;
+            let of_row = step * 8u32 + part;
             #[unroll]
             for i in 0..8usize {
-                copy_part::<E>(
+                copy_part::<E, I>(
                     gathered,
                     to + comptime!(2048 * i as u32),
                     sources[i],
-                    column,
+                    of_row,
                 );
             }
             global::commit_copies();
@@ -394,32 +398,32 @@ fn gather_and_load<E: Float>(
 
 /// The row that a row of the product is taken from, or as many as there are where it is 0.
 #[cube]
-fn source_of<E: Float>(gathered: &Gathered<E>, row: u32, end: u32) -> u32 {
+fn source_of<E: Float, I: Int>(gathered: &Gathered<E, I>, row: u32, end: u32) -> u32 {
     let nowhere = gathered.count;
     let mut source = nowhere;
     #[comptime]
     if let ComptimeOption::Some(sources) = &gathered.sources {
         if row < end {
-            // A negative one is past every row.
-            let listed = sources[row as usize] as u32;
-            source = select(listed < nowhere, listed, nowhere);
+            source = listed::<I>(sources, row, nowhere);
         }
     }
     source
 }
 
-/// Starts a copy of eight elements of a row, or of as many zeros.
+/// Starts a copy of eight elements of a row, with zeros for those that are not there.
 #[cube]
-fn copy_part<E: Float>(gathered: &Gathered<E>, to: u32, source: u32, column: u32) {
+fn copy_part<E: Float, I: Int>(gathered: &Gathered<E, I>, to: u32, source: u32, part: u32) {
     #[comptime]
     if let ComptimeOption::Some(rows) = &gathered.rows {
+        let column = part * 8u32;
         let is_there = source < gathered.count && column < gathered.width;
         let at = select(
             is_there,
-            source as usize * gathered.step + column as usize,
+            source as usize * gathered.step + part as usize,
             0usize,
         );
-        let bytes = select(is_there, 16u32, 0u32);
+        let left = 2u32 * (gathered.width - column);
+        let bytes = select(is_there, select(left < 16u32, left, 16u32), 0u32);
         global::copy_16::<Vector<E, Const<8>>>(to, rows[at..at + 1].as_ptr(), bytes);
     }
 }
@@ -437,9 +441,9 @@ fn release(empty: u32, lane: u32, #[comptime] form: Form) {
 
 /// Multiplies what is in the buffers and stores the products, by the `plane`-th plane of the two warpgroups that do.
 #[cube]
-fn multiply<E: Float, O: Float, N: Size, W: Size>(
+fn multiply<E: Float, O: Float, P: Float, I: Int, N: Size, W: Size>(
     out: &mut [Vector<O, N>],
-    finish: &Finish<E>,
+    finish: &Finish<O, P, I>,
     memory: &[u32],
     ring: &Ring,
     plane: u32,
@@ -491,7 +495,7 @@ fn multiply<E: Float, O: Float, N: Size, W: Size>(
         wgmma::wait(&mut acc, n, 0usize);
         let done = select(tile.steps == 0u32, 32u32, lane);
         release(before, done, form);
-        store_tile::<E, O, N, W>(
+        store_tile::<O, P, I, N, W>(
             &acc,
             out,
             staging,

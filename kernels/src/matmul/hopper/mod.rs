@@ -1,10 +1,12 @@
-//! Products on NVIDIA's Hopper, by its tensor cores.
+//! Products on NVIDIA's Hopper, by tensor cores that warpgroups feed from shared memory.
 
 mod form;
 mod kernel;
+mod launch;
 mod schedule;
 mod store;
 
-pub use form::{DEPTH, Form, MOST_GROUPS, ROWS, Routing, Share, UNITS, Writing};
+pub use form::{DEPTH, Form, ROWS, Routing, Share, UNITS, Writing};
 pub use kernel::hopper_kernel;
-pub use schedule::{ProblemCompilationArg, ProblemLaunch};
+pub use launch::{Product, form, launch, supports};
+pub use schedule::ProblemCompilationArg;

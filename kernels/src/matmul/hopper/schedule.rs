@@ -4,7 +4,9 @@
 //! same tiles in the same order, each for itself, so that they need not be told.
 // CubeCL's macros write undocumented twins of the items here.
 #![allow(missing_docs)]
-#![allow(clippy::too_many_arguments, clippy::assign_op_pattern)]
+#![allow(clippy::too_many_arguments)]
+// One of the two branches that set it is expanded.
+#![allow(unused_assignments)]
 
 use super::form::{Form, ROWS, Share};
 use cubecl::prelude::*;
@@ -46,18 +48,27 @@ pub struct Tile {
 
 /// Rows that come before the end of a group: ends that descend or are out of range are put within the rows.
 #[cube]
-fn end_of(ends: &[i32], group: u32, rows: u32) -> u32 {
-    let end = ends[group as usize];
-    let end = select(end < 0i32, 0u32, end as u32);
-    select(end < rows, end, rows)
+fn end_of<I: Int>(ends: &[I], group: u32, rows: u32) -> u32 {
+    let end = i64::cast_from(ends[group as usize]);
+    let rows = i64::cast_from(rows);
+    let end = select(end < 0i64, 0i64, end);
+    u32::cast_from(select(end < rows, end, rows))
+}
+
+/// The row that a list has in a place, of so many; as many as there are where it is none of them.
+#[cube]
+pub fn listed<I: Int>(list: &[I], place: u32, rows: u32) -> u32 {
+    let row = i64::cast_from(list[place as usize]);
+    let is_there = row >= 0i64 && row < i64::cast_from(rows);
+    select(is_there, u32::cast_from(row), rows)
 }
 
 /// Fills the table of groups, by the units of one plane: for each group, and last for the rows that are in none, the tiles
 /// up to and with it, and its end.
 #[cube]
-pub fn fill_table(
+pub fn fill_table<I: Int>(
     table: &mut [u32],
-    ends: &[i32],
+    ends: &[I],
     problem: &Problem,
     lane: u32,
     #[comptime] form: Form,
@@ -71,10 +82,10 @@ pub fn fill_table(
         let mut begin = 0u32;
         let mut end = problem.rows;
         if group < problem.count {
-            end = end_of(ends, group, problem.rows);
+            end = end_of::<I>(ends, group, problem.rows);
         }
         if group > 0u32 && group < all {
-            begin = end_of(ends, group - 1u32, problem.rows);
+            begin = end_of::<I>(ends, group - 1u32, problem.rows);
         }
         let rows = select(end > begin, end - begin, 0u32);
         let rows = select(group < all, rows, 0u32);

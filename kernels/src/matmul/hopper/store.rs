@@ -5,25 +5,25 @@
 //! a unit, whole lines of four rows at once.
 // CubeCL's macros write undocumented twins of the items here.
 #![allow(missing_docs)]
-#![allow(clippy::too_many_arguments, clippy::assign_op_pattern)]
+#![allow(clippy::too_many_arguments)]
 
 use super::form::{Form, Writing};
-use super::schedule::{Problem, Tile};
+use super::schedule::{Problem, Tile, listed};
 use crate::matmul::activation::activate;
 use cubecl::prelude::*;
 use girih::cuda::{global, registers};
 
 /// What becomes of a product on its way to memory.
 #[derive(CubeType, Clone)]
-pub struct Finish<E: Float> {
+pub struct Finish<O: Float, P: Float, I: Int> {
     /// An addend for each column, one after another for each product or group.
-    pub bias: ComptimeOption<Box<[E]>>,
+    pub bias: ComptimeOption<Box<[O]>>,
     /// From the addends of a product to the next; 0 where all have the same.
     pub bias_step: usize,
     /// A factor for each row.
-    pub weights: ComptimeOption<Box<[f32]>>,
+    pub weights: ComptimeOption<Box<[P]>>,
     /// Where each row goes.
-    pub targets: ComptimeOption<Box<[i32]>>,
+    pub targets: ComptimeOption<Box<[I]>>,
     /// Rows of the memory that is written.
     pub rows: u32,
     /// From a row of it to the next, in elements.
@@ -46,13 +46,13 @@ struct Rows {
 }
 
 #[cube]
-fn weight_of<E: Float>(finish: &Finish<E>, row: u32, tile: &Tile) -> f32 {
+fn weight_of<O: Float, P: Float, I: Int>(finish: &Finish<O, P, I>, row: u32, tile: &Tile) -> f32 {
     #[comptime]
     match &finish.weights {
         ComptimeOption::Some(weights) => {
             let mut weight = 0.0f32;
             if row < tile.end {
-                weight = weights[row as usize];
+                weight = f32::cast_from(weights[row as usize]);
             }
             weight
         }
@@ -61,7 +61,12 @@ fn weight_of<E: Float>(finish: &Finish<E>, row: u32, tile: &Tile) -> f32 {
 }
 
 #[cube]
-fn bias_of<E: Float>(finish: &Finish<E>, column: u32, tile: &Tile, problem: &Problem) -> f32 {
+fn bias_of<O: Float, P: Float, I: Int>(
+    finish: &Finish<O, P, I>,
+    column: u32,
+    tile: &Tile,
+    problem: &Problem,
+) -> f32 {
     #[comptime]
     match &finish.bias {
         ComptimeOption::Some(bias) => {
@@ -83,7 +88,7 @@ fn finished(value: f32, bias: f32, weight: f32, rows: &Rows, #[comptime] form: F
     if comptime!(form.biased) {
         value += bias;
     }
-    value = activate(value, form.activation);
+    value = activate::<f32>(value, form.activation);
     if comptime!(form.weighted) {
         value *= weight;
     }
@@ -95,12 +100,12 @@ fn finished(value: f32, bias: f32, weight: f32, rows: &Rows, #[comptime] form: F
 
 /// Brings 128 bytes of each of the plane's 16 rows into order: the `chunk`-th part of the tile's columns.
 #[cube]
-fn stage<E: Float, O: Float>(
+fn stage<O: Float, P: Float, I: Int>(
     acc: &Array<f32>,
     staging: u32,
     lane: u32,
     rows: &Rows,
-    finish: &Finish<E>,
+    finish: &Finish<O, P, I>,
     tile: &Tile,
     problem: &Problem,
     #[comptime] chunk: usize,
@@ -114,10 +119,10 @@ fn stage<E: Float, O: Float>(
         for pair in 0..4usize {
             let at = comptime!((chunk * 8 + pair * 2) * 4);
             let column = tile.column + rows.column + comptime!((chunk * 64 + pair * 16) as u32);
-            let b0 = bias_of::<E>(finish, column, tile, problem);
-            let b1 = bias_of::<E>(finish, column + 1u32, tile, problem);
-            let b8 = bias_of::<E>(finish, column + 8u32, tile, problem);
-            let b9 = bias_of::<E>(finish, column + 9u32, tile, problem);
+            let b0 = bias_of::<O, P, I>(finish, column, tile, problem);
+            let b1 = bias_of::<O, P, I>(finish, column + 1u32, tile, problem);
+            let b8 = bias_of::<O, P, I>(finish, column + 8u32, tile, problem);
+            let b9 = bias_of::<O, P, I>(finish, column + 9u32, tile, problem);
             let first = registers::pack::<O>(
                 finished(acc[at], b0, rows.upper, rows, form),
                 finished(acc[comptime!(at + 1)], b1, rows.upper, rows, form),
@@ -144,8 +149,8 @@ fn stage<E: Float, O: Float>(
         for group in 0..4usize {
             let at = comptime!((chunk * 4 + group) * 4);
             let column = tile.column + rows.column + comptime!((chunk * 32 + group * 8) as u32);
-            let b0 = bias_of::<E>(finish, column, tile, problem);
-            let b1 = bias_of::<E>(finish, column + 1u32, tile, problem);
+            let b0 = bias_of::<O, P, I>(finish, column, tile, problem);
+            let b1 = bias_of::<O, P, I>(finish, column + 1u32, tile, problem);
             let part = comptime!(group as u32 * 2) + lane % 4u32 / 2u32;
             let to = staging + row * 128u32 + (part ^ row) * 16u32 + lane % 2u32 * 8u32;
             registers::store_pair(
@@ -164,17 +169,13 @@ fn stage<E: Float, O: Float>(
 
 /// The row of memory that a row of the result goes to, or as many as there are where it goes nowhere.
 #[cube]
-fn target_of<E: Float>(finish: &Finish<E>, row: u32, tile: &Tile) -> u32 {
+fn target_of<O: Float, P: Float, I: Int>(finish: &Finish<O, P, I>, row: u32, tile: &Tile) -> u32 {
     let nowhere = finish.rows;
     let mut target = nowhere;
     if row < tile.end {
         target = #[comptime]
         match &finish.targets {
-            ComptimeOption::Some(targets) => {
-                // A negative one is past every row.
-                let listed = targets[row as usize] as u32;
-                select(listed < nowhere, listed, nowhere)
-            }
+            ComptimeOption::Some(targets) => listed::<I>(targets, row, nowhere),
             ComptimeOption::None => row,
         };
     }
@@ -183,7 +184,7 @@ fn target_of<E: Float>(finish: &Finish<E>, row: u32, tile: &Tile) -> u32 {
 
 /// Stores the 64 x `columns` elements of a warpgroup, of which this plane holds the rows from `first` on.
 #[cube]
-pub fn store_tile<E: Float, O: Float, N: Size, W: Size>(
+pub fn store_tile<O: Float, P: Float, I: Int, N: Size, W: Size>(
     acc: &Array<f32>,
     out: &mut [Vector<O, N>],
     staging: u32,
@@ -191,14 +192,14 @@ pub fn store_tile<E: Float, O: Float, N: Size, W: Size>(
     first: u32,
     tile: &Tile,
     problem: &Problem,
-    finish: &Finish<E>,
+    finish: &Finish<O, P, I>,
     #[comptime] form: Form,
 ) {
     let width = W::value();
     let upper = first + lane / 4u32;
     let rows = Rows {
-        upper: weight_of::<E>(finish, upper, tile),
-        lower: weight_of::<E>(finish, upper + 8u32, tile),
+        upper: weight_of::<O, P, I>(finish, upper, tile),
+        lower: weight_of::<O, P, I>(finish, upper + 8u32, tile),
         is_live: tile.number < problem.count,
         column: lane % 4u32 * 2u32,
     };
@@ -209,7 +210,7 @@ pub fn store_tile<E: Float, O: Float, N: Size, W: Size>(
     let per_chunk = comptime!(8 * width as u32);
     #[unroll]
     for chunk in 0..comptime!((form.columns / per_chunk) as usize) {
-        stage::<E, O>(
+        stage::<O, P, I>(
             acc, staging, lane, &rows, finish, tile, problem, chunk, form,
         );
         sync_plane();
@@ -218,17 +219,18 @@ pub fn store_tile<E: Float, O: Float, N: Size, W: Size>(
         for part in 0..4usize {
             let row = comptime!(part as u32 * 4) + lane / 8u32;
             let from = staging + row * 128u32 + ((lane ^ row) % 8u32) * 16u32;
-            let target = target_of::<E>(finish, first + row, tile);
+            let target = target_of::<O, P, I>(finish, first + row, tile);
             let at = product + target as usize * finish.row_step + column as usize;
             if comptime!(form.vectors) {
                 let value = registers::load_16::<Vector<O, N>>(from);
-                if target < finish.rows && column < problem.columns {
-                    if comptime!(form.writing == Writing::ScatterAdd) {
+                let is_here = target < finish.rows && column < problem.columns;
+                if comptime!(form.writing == Writing::Add) {
+                    if is_here && rows.is_live {
                         let place = at / width;
                         global::add_16::<Vector<O, N>>(out[place..place + 1].as_ptr(), value);
-                    } else {
-                        out[at / width] = value;
                     }
+                } else if is_here {
+                    out[at / width] = value;
                 }
             } else {
                 let value = registers::load_16::<Vector<O, W>>(from);

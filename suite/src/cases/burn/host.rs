@@ -144,7 +144,7 @@ impl Host {
 }
 
 /// The slice that an index means, if it means one.
-fn resolve(index: i64, extent: usize, bounds: Bounds) -> Option<usize> {
+pub fn resolve(index: i64, extent: usize, bounds: Bounds) -> Option<usize> {
     let last = i64::try_from(extent).expect("a small extent") - 1;
     let slice = match bounds {
         Bounds::Clamp => index.min(last).max(0),

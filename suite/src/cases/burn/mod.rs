@@ -5,6 +5,8 @@ mod forward;
 mod fusion;
 mod gradients;
 mod host;
+mod lookups;
+mod matmul;
 mod readme;
 mod refusals;
 mod report;
@@ -24,6 +26,8 @@ pub fn cases() -> Vec<Case> {
         forward::cases(),
         fusion::cases(),
         gradients::cases(),
+        matmul::cases(),
+        lookups::cases(),
         readme::cases(),
         refusals::cases(),
         report::cases(),

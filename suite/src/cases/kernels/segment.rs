@@ -1,6 +1,9 @@
 //! `segment_reduce`.
 
 pub(super) mod bag;
+#[cfg(feature = "offline")]
+pub mod compiled;
+pub(super) mod gradient;
 pub(super) mod model;
 
 use super::model::{handle, list};

@@ -230,8 +230,7 @@ impl GroupExpand {
             Reach::Unit => first,
             Reach::Lanes => {
                 let segment = Segment::of_group(&kernel, call, self);
-                let scanned = segment.scan::<E, O>(value);
-                let before = segment.before::<E, O>(scanned, value);
+                let [_, before] = segment.scan_and_before::<E, O>(value);
                 let both = O::__expand_combine(scope, first, before);
                 if segment::has_differences::<E, O>(scope) {
                     return both;

@@ -83,6 +83,12 @@ pub(super) fn has_differences<E: CubePrimitive, O: Associative<E>>(scope: &Scope
     is_integer && O::KNOWN == Some(Known::Sum)
 }
 
+/// Whether the target adds floats from lane to lane in a way that also gives what comes before them.
+fn adds_floats<E: CubePrimitive, O: Associative<E>>(kernel: &Kernel<'_>) -> bool {
+    let is_float = word_type::<E>(kernel.scope()) == Some(WordType::Float);
+    is_float && O::KNOWN == Some(Known::Sum) && kernel.is_ptx()
+}
+
 /// What leaves a value as it is when it is combined with it.
 const fn neutral(operation: Known, ty: WordType) -> u32 {
     match (operation, ty) {
@@ -358,17 +364,18 @@ impl<'a> Segment<'a> {
         &self,
         value: NativeExpand<E>,
     ) -> NativeExpand<E> {
+        if let Some(sums) = self.sums::<E, O>(value) {
+            return sums;
+        }
         self.strides().fold(value, |value, stride| {
-            let added = self.add_from_before::<E, O>(value, stride);
-            added.unwrap_or_else(|| self.combine_from_before::<E, O>(value, stride))
+            self.combine_from_before::<E, O>(value, stride)
         })
     }
 
-    /// A step of a scan, in two instructions where the target has them: sums of neighbours.
-    fn add_from_before<E: CubePrimitive, O: Associative<E>>(
+    /// The same of sums of neighbours, in two instructions a step where the target has them.
+    fn sums<E: CubePrimitive, O: Associative<E>>(
         &self,
         value: NativeExpand<E>,
-        stride: u32,
     ) -> Option<NativeExpand<E>> {
         let Order::Neighbours(first, _) = self.order else {
             return None;
@@ -377,9 +384,10 @@ impl<'a> Segment<'a> {
         if O::KNOWN != Some(Known::Sum) {
             return None;
         }
+        let strides: Vec<u32> = self.strides().collect();
         let word = words::split::<E>(self.scope(), self.call, value)[0];
-        let added = lower::add_from_before(self.kernel, word, ty, stride, first, self.lanes)?;
-        Some(words::join::<E>(self.scope(), self.call, &[added]))
+        let sums = lower::sums_of_neighbours(self.kernel, word, ty, &strides, first, self.lanes)?;
+        Some(words::join::<E>(self.scope(), self.call, &[sums]))
     }
 
     fn combine_from_before<E: CubePrimitive, O: Associative<E>>(
@@ -396,9 +404,39 @@ impl<'a> Segment<'a> {
         select::expand::<E>(self.scope(), is_first, value, both)
     }
 
+    /// The values up to this unit's combined, and those before it; on the first, nothing where [differences](has_differences)
+    /// say it, else anything.
+    pub(super) fn scan_and_before<E: CubePrimitive, O: Associative<E>>(
+        &self,
+        value: NativeExpand<E>,
+    ) -> [NativeExpand<E>; 2] {
+        if let Some(both) = self.sums_and_before::<E, O>(value) {
+            return both;
+        }
+        let scanned = self.scan::<E, O>(value);
+        [scanned, self.before::<E, O>(scanned, value)]
+    }
+
+    /// By one shuffle a step: what a unit is told it adds to its sum, and to the sum of those before it.
+    fn sums_and_before<E: CubePrimitive, O: Associative<E>>(
+        &self,
+        value: NativeExpand<E>,
+    ) -> Option<[NativeExpand<E>; 2]> {
+        let Order::Neighbours(first, _) = self.order else {
+            return None;
+        };
+        let strides: Vec<u32> = self.strides().collect();
+        if !adds_floats::<E, O>(self.kernel) || strides.is_empty() {
+            return None;
+        }
+        let word = words::split::<E>(self.scope(), self.call, value)[0];
+        let sums = lower::sums_and_before(self.kernel, word, &strides, first, self.lanes)?;
+        Some(sums.map(|word| words::join::<E>(self.scope(), self.call, &[word])))
+    }
+
     /// What the unit before this one has of a scan, in which this unit's value came to `scanned`; on the first, nothing where
     /// [differences](has_differences) say it, else anything.
-    pub(super) fn before<E: CubePrimitive, O: Associative<E>>(
+    fn before<E: CubePrimitive, O: Associative<E>>(
         &self,
         scanned: NativeExpand<E>,
         value: NativeExpand<E>,

@@ -17,25 +17,25 @@ fn compute(kernel: &Kernel<'_>, ptx: &str, arguments: &[NativeExpand<u32>]) -> N
     fetch(kernel, ptx, arguments, MemoryClobbers::Nomem)
 }
 
-/// An instruction that gives a number, and may read memory for it.
-fn fetch(
+/// An instruction that gives a number or a vector of them, and may read memory for it.
+fn fetch<T: CubePrimitive>(
     kernel: &Kernel<'_>,
     ptx: &str,
     arguments: &[NativeExpand<u32>],
     memory: MemoryClobbers,
-) -> NativeExpand<u32> {
+) -> NativeExpand<T> {
     let scope = kernel.scope();
     let arguments = arguments
         .iter()
         .map(|value| value.read_value(scope))
         .collect();
-    let ty = u32::__expand_as_type(scope);
+    let ty = T::__expand_as_type(scope);
     let ctx = scope.ctx_mut();
     let op = InlinePtxOp::new_volatile(ctx, Some(ty), ptx, arguments);
     op.set_attr_cuda_inline_ptx_memory_clobbers(ctx, memory.into());
     scope.register(&op);
     let result = op.result(scope.ctx());
-    result.expect("the instruction gives a number").into()
+    result.expect("the instruction gives something").into()
 }
 
 /// An instruction that waits: what was written before it is written, and what is read after it is read anew.
@@ -109,12 +109,13 @@ pub(in crate::coop) fn reduces(kernel: &Kernel<'_>, operation: Known) -> bool {
     kernel.architecture() >= REDUX && operation != Known::Product
 }
 
-/// The shuffle says whether there is such a lane, which nothing has to compute.
-pub(in crate::coop) fn add_from_before(
+/// A shuffle says whether there is such a lane, which nothing has to compute. All steps are one operation to the compiler,
+/// which then finds loops of scans small enough to unroll.
+pub(in crate::coop) fn sums_of_neighbours(
     kernel: &Kernel<'_>,
     value: NativeExpand<u32>,
     ty: WordType,
-    stride: u32,
+    strides: &[u32],
     first: NativeExpand<u32>,
     lanes: Words,
 ) -> Option<NativeExpand<u32>> {
@@ -122,12 +123,43 @@ pub(in crate::coop) fn add_from_before(
         WordType::Signed | WordType::Unsigned => "add.u32",
         WordType::Float => "add.rn.f32",
     };
+    let steps = strides.iter().map(|stride| {
+        format!(
+            "shfl.sync.up.b32 told|there, sum, {stride}, $2, $3;\n@there {add} sum, told, sum;\n"
+        )
+    });
+    let steps: String = steps.collect();
     let ptx = format!(
-        "{{\n.reg .b32 sum;\n.reg .pred there;\nshfl.sync.up.b32 sum|there, $1, {stride}, $2, $3;\n@there {add} sum, sum, \
-         $1;\nmov.b32 $0, sum;\n}}"
+        "{{\n.reg .b32 sum, told;\n.reg .pred there;\nmov.b32 sum, $1;\n{steps}mov.b32 $0, sum;\n}}"
     );
-    let lanes = participants(kernel, lanes);
-    Some(compute(kernel, &ptx, &[value, first, lanes]))
+    let arguments = [value, first, participants(kernel, lanes)];
+    Some(compute(kernel, &ptx, &arguments))
+}
+
+pub(in crate::coop) fn sums_and_before(
+    kernel: &Kernel<'_>,
+    value: NativeExpand<u32>,
+    strides: &[u32],
+    first: NativeExpand<u32>,
+    lanes: Words,
+) -> Option<[NativeExpand<u32>; 2]> {
+    let steps = strides.iter().map(|stride| {
+        let before = match stride {
+            1 => "mov.b32 before, told",
+            _ => "@there add.rn.f32 before, told, before",
+        };
+        format!(
+            "shfl.sync.up.b32 told|there, sum, {stride}, $2, $3;\n@there add.rn.f32 sum, told, sum;\n{before};\n"
+        )
+    });
+    let steps: String = steps.collect();
+    let ptx = format!(
+        "{{\n.reg .b32 sum, before, told;\n.reg .pred there;\n.reg .b64 both;\nmov.b32 sum, $1;\n{steps}mov.b64 both, {{sum, \
+         before}};\nmov.b64 $0, both;\n}}"
+    );
+    let arguments = [value, first, participants(kernel, lanes)];
+    let both = fetch::<Vector<u32, Const<2>>>(kernel, &ptx, &arguments, MemoryClobbers::Nomem);
+    Some([0, 1].map(|index| both.__expand_extract_method(kernel.scope(), index)))
 }
 
 pub(in crate::coop) fn reduce(

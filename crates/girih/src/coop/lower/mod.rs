@@ -44,9 +44,11 @@ lowered! {
     fn exchange(value: NativeExpand<u32>, bits: u32, lanes: Words) -> NativeExpand<u32>;
     /// Whether the target has an instruction that combines integers of all lanes.
     fn reduces(operation: Known) -> bool;
-    /// What the unit `stride` lanes before this one has added to this unit's, if that lane is not before `first`, which this
-    /// unit's is not; if the target does that at once.
-    fn add_from_before(value: NativeExpand<u32>, ty: WordType, stride: u32, first: NativeExpand<u32>, lanes: Words) -> Option<NativeExpand<u32>>;
+    /// The sum of what the lanes from `first` up to this unit's have, in steps of these strides, which double from 1 on; if
+    /// the target adds what it passes on to those alone that have such a lane.
+    fn sums_of_neighbours(value: NativeExpand<u32>, ty: WordType, strides: &[u32], first: NativeExpand<u32>, lanes: Words) -> Option<NativeExpand<u32>>;
+    /// The same of floats, and the sum without this unit's own, on the first anything; there are strides.
+    fn sums_and_before(value: NativeExpand<u32>, strides: &[u32], first: NativeExpand<u32>, lanes: Words) -> Option<[NativeExpand<u32>; 2]>;
     /// All values of `lanes` combined, if the target has an instruction for it.
     fn reduce(value: NativeExpand<u32>, operation: Known, is_signed: bool, lanes: Words) -> Option<NativeExpand<u32>>;
     /// Waits for the units of `lanes`, and sees what they wrote.

@@ -72,14 +72,24 @@ pub(in crate::coop) fn reduces(_kernel: &Kernel<'_>, _operation: Known) -> bool 
     false
 }
 
-pub(in crate::coop) fn add_from_before(
+pub(in crate::coop) fn sums_of_neighbours(
     _kernel: &Kernel<'_>,
     _value: NativeExpand<u32>,
     _ty: WordType,
-    _stride: u32,
+    _strides: &[u32],
     _first: NativeExpand<u32>,
     _lanes: Words,
 ) -> Option<NativeExpand<u32>> {
+    None
+}
+
+pub(in crate::coop) fn sums_and_before(
+    _kernel: &Kernel<'_>,
+    _value: NativeExpand<u32>,
+    _strides: &[u32],
+    _first: NativeExpand<u32>,
+    _lanes: Words,
+) -> Option<[NativeExpand<u32>; 2]> {
     None
 }
 

@@ -5,8 +5,8 @@ use cubecl::prelude::*;
 use girih::memory::blocks::{Ordered, Unordered};
 use girih_kernels::raw::compact::{CompactPlan, Keep, NonZero, compact_look_back_kernel};
 use girih_kernels::raw::scan::{
-    Cuts, Max, RunPlan, RunsCompilationArg, Sum, TilePlan, look_back_kernel, reduce_tiles_kernel,
-    scan_runs_kernel, scan_tiles_kernel,
+    Cuts, Max, RunPlan, RunsCompilationArg, Sum, TilePlan, Tuning, look_back_kernel,
+    reduce_tiles_kernel, scan_runs_kernel, scan_tiles_kernel,
 };
 use girih_testkit::{
     Error, cases,
@@ -77,6 +77,7 @@ macro_rules! look_back {
             $plan.width,
             $plan,
             true,
+            Tuning::default(),
             [$element, $sum, U32],
         ))
     };

@@ -20,7 +20,7 @@ use cubecl::prelude::*;
 use raking::Rows;
 use scratch::{half, halves, wait_for_readers};
 use teams::{has_parts, seats, slots, team};
-use walks::{all, before, walk, walk_before};
+use walks::{after_those_before, all, before_this, walk, walk_before};
 
 #[cube]
 #[allow(unused_variables)]
@@ -28,29 +28,30 @@ fn wait_together(group: &Group, #[comptime] call: &'static str) {
     intrinsic!(|scope| { group.wait_together(&Kernel::of(scope), call) })
 }
 
-/// What `f` makes of the value in this unit's segment, where it is in a group.
-fn in_segment<E: CubePrimitive>(
+/// What `f` makes of this unit's segment, where it has one of several units; else `alone`.
+fn in_segment<E: CubePrimitive, const N: usize>(
     scope: &Scope,
     call: &str,
     group: &GroupExpand,
-    value: NativeExpand<E>,
-    f: impl Fn(&Segment<'_>, NativeExpand<E>) -> NativeExpand<E>,
-) -> NativeExpand<E> {
+    alone: [NativeExpand<E>; N],
+    f: impl Fn(&Segment<'_>) -> [NativeExpand<E>; N],
+) -> [NativeExpand<E>; N] {
     if !has_parts(group) {
-        return value;
+        return alone;
     }
     let on = |scope: &Scope| {
         let kernel = Kernel::of(scope);
-        f(&Segment::of_part(&kernel, call, group), value)
+        f(&Segment::of_part(&kernel, call, group))
     };
     let is_valid = group.result.is_valid;
     if is_valid.constant().is_some() {
         return on(scope);
     }
-    let mut out = value.into_mut(scope);
+    let mut out = alone.map(|value| value.into_mut(scope));
     branch::if_expand(scope, is_valid, |scope| {
-        let made = on(scope);
-        out.__expand_assign_method(scope, made);
+        for (out, made) in out.iter_mut().zip(on(scope)) {
+            out.__expand_assign_method(scope, made);
+        }
     });
     out
 }
@@ -63,9 +64,10 @@ fn reduced_part<E: CubePrimitive, O: Associative<E>>(
     #[comptime] call: &'static str,
 ) -> E {
     intrinsic!(|scope| {
-        in_segment::<E>(scope, call, group, value, |segment, value| {
-            segment.reduce::<E, O>(value, false)
-        })
+        let [reduced] = in_segment::<E, 1>(scope, call, group, [value], |segment| {
+            [segment.reduce::<E, O>(value, false)]
+        });
+        reduced
     })
 }
 
@@ -77,24 +79,26 @@ fn scanned_part<E: CubePrimitive, O: Associative<E>>(
     #[comptime] call: &'static str,
 ) -> E {
     intrinsic!(|scope| {
-        in_segment::<E>(scope, call, group, value, |segment, value| {
-            segment.scan::<E, O>(value)
-        })
+        let [scanned] = in_segment::<E, 1>(scope, call, group, [value], |segment| {
+            [segment.scan::<E, O>(value)]
+        });
+        scanned
     })
 }
 
+/// The same, and what the segment has before this unit.
 #[cube]
 #[allow(unused_variables)]
-fn part_before<E: CubePrimitive, O: Associative<E>>(
+fn scanned_part_and_before<E: CubePrimitive, O: Associative<E>>(
     group: &Group,
-    scanned: E,
     value: E,
     #[comptime] call: &'static str,
-) -> E {
+) -> (E, E) {
     intrinsic!(|scope| {
-        in_segment::<E>(scope, call, group, scanned, |segment, scanned| {
-            segment.before::<E, O>(scanned, value)
-        })
+        let [scanned, before] = in_segment::<E, 2>(scope, call, group, [value; 2], |segment| {
+            segment.scan_and_before::<E, O>(value)
+        });
+        (scanned, before)
     })
 }
 
@@ -169,8 +173,7 @@ pub(super) fn inclusive_scan<E: CubePrimitive, O: Associative<E>>(
         slots[(start + team.slot) as usize] = part;
     }
     wait_together(group, call);
-    let total = before::<E, O>(&slots, start, &team, walk, call);
-    let result = select(team.index > 0u32, O::combine(total, part), part);
+    let result = after_those_before::<E, O>(&slots, start, &team, part, walk, call);
     wait_for_readers(group, call, false);
     result
 }
@@ -189,15 +192,13 @@ pub(super) fn exclusive_scan<E: CubePrimitive, O: Associative<E>>(
     let walk = walk_before::<E, O>(group);
     let mut slots = shared::<E>(comptime!(len * halves));
     let start = half(group, len, false);
-    let part = scanned_part::<E, O>(group, value, call);
+    let (part, part_before) = scanned_part_and_before::<E, O>(group, value, call);
     let has_nothing_first = has_nothing_first::<E, O>(group);
-    let part_before = part_before::<E, O>(group, part, value, call);
     if team.is_tail {
         slots[(start + team.slot) as usize] = part;
     }
     wait_together(group, call);
-    let total = before::<E, O>(&slots, start, &team, walk, call);
-    let start_of_part = select(team.index > 0u32, O::combine(first, total), first);
+    let start_of_part = before_this::<E, O>(&slots, start, &team, first, walk, call);
     let mut result = O::combine(start_of_part, part_before);
     if comptime!(!has_nothing_first) {
         result = select(team.rank > 0u32, result, start_of_part);

@@ -64,7 +64,8 @@ fn take_turn(scope: &Scope, len: u32) -> NativeExpand<u32> {
     let now: NativeExpand<u32> = turn.read_value(scope).into();
     let next = now.__expand_bitxor_method(scope, len.into());
     turn.__expand_assign_method(scope, next);
-    now
+    // It is no other bits, from which a compiler sees what is aligned.
+    now.__expand_bitand_method(scope, len.into())
 }
 
 /// Waits for those who still read, where the next round would write over it.

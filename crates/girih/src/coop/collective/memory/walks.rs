@@ -153,9 +153,102 @@ pub(super) fn all<E: CubePrimitive, O: Associative<E>>(
     }
 }
 
-/// What the segments before this unit's have put down, combined; nothing sensible where there are none.
+/// How many blocks, each twice as large as the one before it, an index below `count` is made of at most.
+const fn blocks(count: u32) -> u32 {
+    u32::BITS - count.saturating_sub(1).leading_zeros()
+}
+
+/// Whether one of an index's blocks has `size` slots: the larger blocks come first.
 #[cube]
-pub(super) fn before<E: CubePrimitive, O: Associative<E>>(
+fn has_block(index: u32, #[comptime] size: u32) -> bool {
+    index & size != 0u32
+}
+
+/// What that block's slots hold, combined.
+#[cube]
+fn block<E: CubePrimitive, O: Associative<E>>(
+    slots: &[E],
+    first: u32,
+    index: u32,
+    #[comptime] size: u32,
+) -> E {
+    let at = first + (index & comptime!((2 * size).wrapping_neg()));
+    let mut values = Sequence::<E>::new();
+    #[unroll]
+    for place in 0..size {
+        values.push(slots[(at + place) as usize]);
+    }
+    combined::<E, O>(values)
+}
+
+/// `own`, after what the segments before this unit's have put down.
+///
+/// Few are taken by blocks, so that a plane reads and combines what it needs, and few instructions depend on its index.
+#[cube]
+pub(super) fn after_those_before<E: CubePrimitive, O: Associative<E>>(
+    slots: &[E],
+    start: u32,
+    team: &Team,
+    own: E,
+    #[comptime] walk: Walk,
+    #[comptime] call: &'static str,
+) -> E {
+    match walk {
+        Walk::AtOnce(count) => {
+            let first = start + team.first;
+            let mut result = own;
+            #[unroll]
+            for power in 0..comptime!(blocks(count)) {
+                let size = comptime!(1u32 << power);
+                if has_block(team.index, size) {
+                    let held = block::<E, O>(slots, first, team.index, size);
+                    result = O::combine(held, result);
+                }
+            }
+            result
+        }
+        _ => {
+            let total = before::<E, O>(slots, start, team, walk, call);
+            select(team.index > 0u32, O::combine(total, own), own)
+        }
+    }
+}
+
+/// `head`, and after it what the segments before this unit's have put down.
+#[cube]
+pub(super) fn before_this<E: CubePrimitive, O: Associative<E>>(
+    slots: &[E],
+    start: u32,
+    team: &Team,
+    head: E,
+    #[comptime] walk: Walk,
+    #[comptime] call: &'static str,
+) -> E {
+    match walk {
+        Walk::AtOnce(count) => {
+            let first = start + team.first;
+            let mut result = head;
+            #[unroll]
+            for step in 1..comptime!(blocks(count) + 1) {
+                let size = comptime!(1u32 << (blocks(count) - step));
+                if has_block(team.index, size) {
+                    let held = block::<E, O>(slots, first, team.index, size);
+                    result = O::combine(result, held);
+                }
+            }
+            result
+        }
+        _ => {
+            let total = before::<E, O>(slots, start, team, walk, call);
+            select(team.index > 0u32, O::combine(head, total), head)
+        }
+    }
+}
+
+/// What the segments before this unit's have put down, combined, where that is by lanes or one by one; nothing sensible
+/// where there are none.
+#[cube]
+fn before<E: CubePrimitive, O: Associative<E>>(
     slots: &[E],
     start: u32,
     team: &Team,
@@ -163,26 +256,14 @@ pub(super) fn before<E: CubePrimitive, O: Associative<E>>(
     #[comptime] call: &'static str,
 ) -> E {
     let first = start + team.first;
-    match walk {
-        Walk::AtOnce(count) => {
-            let mut total = slots[first as usize];
-            #[unroll]
-            for index in 1..comptime!(count.max(2) - 1) {
-                let next = O::combine(total, slots[(first + index) as usize]);
-                total = select(index < team.index, next, total);
-            }
-            total
+    if let Walk::ByLanes(count) = walk {
+        let held = slots[(first + lane() % count) as usize];
+        of_lanes_before::<E, O>(held, team.index, count, call)
+    } else {
+        let mut total = slots[first as usize];
+        for index in 1u32..team.index {
+            total = O::combine(total, slots[(start + slot(team, index)) as usize]);
         }
-        Walk::ByLanes(count) => {
-            let held = slots[(first + lane() % count) as usize];
-            of_lanes_before::<E, O>(held, team.index, count, call)
-        }
-        Walk::OneByOne => {
-            let mut total = slots[first as usize];
-            for index in 1u32..team.index {
-                total = O::combine(total, slots[(start + slot(team, index)) as usize]);
-            }
-            total
-        }
+        total
     }
 }

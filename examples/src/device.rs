@@ -1,4 +1,4 @@
-//! Which device trains the model.
+//! Which device an example runs on.
 
 use std::fmt;
 use std::str::FromStr;

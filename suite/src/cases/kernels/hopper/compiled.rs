@@ -1,10 +1,10 @@
 //! Products compiled for Hopper: tensor cores that never wait for each other, and accumulators that stay in registers.
 
-use cubecl::ir::{ElemType, FloatKind};
+use cubecl::ir::{ElemType, FloatKind, IntKind};
 use cubecl::prelude::*;
 use girih::cuda::wgmma::Major;
 use girih_kernels::Activation;
-use girih_kernels::raw::matmul::{
+use girih_kernels::raw::matmul::hopper::{
     Form, ProblemCompilationArg, Routing, Share, UNITS, Writing, hopper_kernel,
 };
 use girih_testkit::{
@@ -34,7 +34,7 @@ const LARGE: Form = Form {
     band: 8,
     grouped: false,
     routing: Routing::InOrder,
-    writing: Writing::InOrder,
+    writing: Writing::Set,
     vectors: true,
     biased: false,
     weighted: false,
@@ -52,8 +52,9 @@ fn optional<T: LaunchArg<CompilationArg = BufferCompilationArg>>(
 
 /// The kernel in registers alone, without waits of the compiler's.
 fn compile(toolkit: &Toolkit, form: Form, types: [ElemType; 2]) -> Result<Compiled, Error> {
+    let [element, output] = types;
     let settings = settings(UNITS);
-    let width = 16 / types[1].size();
+    let width = 16 / output.size();
     let gathers = form.routing == Routing::Gather;
     let kernel = hopper_kernel::HopperKernel::new(
         settings,
@@ -66,7 +67,7 @@ fn compile(toolkit: &Toolkit, form: Form, types: [ElemType; 2]) -> Result<Compil
         optional(form.grouped),
         optional(form.biased),
         optional(form.weighted),
-        optional(form.writing != Writing::InOrder),
+        optional(gathers),
         buffer(),
         ProblemCompilationArg {
             rows: (),
@@ -88,9 +89,22 @@ fn compile(toolkit: &Toolkit, form: Form, types: [ElemType; 2]) -> Result<Compil
         if form.vectors { width } else { 1 },
         width,
         form,
-        types,
+        [element, output, F32, ElemType::Int(IntKind::I64)],
     );
     let compiled = toolkit.compile(kernel)?;
+    if let Ok(folder) = std::env::var("GIRIH_KEEP") {
+        let id = format!(
+            "{folder}/{}-{:?}-{:?}-{}",
+            form.columns,
+            form.share,
+            form.majors,
+            form.grouped as u8 + 2 * (form.routing == Routing::Gather) as u8
+        );
+        std::fs::write(format!("{id}.cu"), &compiled.source).unwrap();
+        std::fs::write(format!("{id}.sass"), &compiled.sass).unwrap();
+        std::fs::write(format!("{id}.ptx"), &compiled.ptx).unwrap();
+        std::fs::write(format!("{id}.log"), &compiled.log).unwrap();
+    }
     compiled.assert_no_local_memory();
     compiled.assert_multiplications_overlap();
     compiled.assert_registers_at_most(168);
@@ -102,18 +116,18 @@ fn compile(toolkit: &Toolkit, form: Form, types: [ElemType; 2]) -> Result<Compil
         "{multiplications} multiplications: {}",
         compiled.sass
     );
-    assert_eq!(compiled.count_sass("USETMAXREG"), 2, "{}", compiled.sass);
+    let trades = if form.trades_registers() { 2 } else { 0 };
+    assert_eq!(
+        compiled.count_sass("USETMAXREG"),
+        trades,
+        "{}",
+        compiled.sass
+    );
     Ok(compiled)
 }
 
 fn a_product_keeps_its_accumulators_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
     let compiled = compile(toolkit, LARGE, [BF16; 2])?;
-    if let Ok(folder) = std::env::var("GIRIH_KEEP") {
-        std::fs::write(format!("{folder}/k.cu"), &compiled.source).unwrap();
-        std::fs::write(format!("{folder}/k.ptx"), &compiled.ptx).unwrap();
-        std::fs::write(format!("{folder}/k.sass"), &compiled.sass).unwrap();
-        std::fs::write(format!("{folder}/k.log"), &compiled.log).unwrap();
-    }
     compiled.assert_sass("UTMALDG.3D");
     compiled.assert_sass("STSM.16.M88.4");
     compiled.assert_sass("STG.E.128");
@@ -196,9 +210,9 @@ fn gathered_and_scattered_rows_compile(toolkit: &Toolkit) -> Result<(), Error> {
     };
     compile(toolkit, form, [BF16; 2])?.assert_sass("LDGSTS.E.BYPASS.128");
     for (writing, output) in [
-        (Writing::Scatter, BF16),
-        (Writing::ScatterAdd, BF16),
-        (Writing::ScatterAdd, F32),
+        (Writing::Set, BF16),
+        (Writing::Add, BF16),
+        (Writing::Add, F32),
     ] {
         let form = Form {
             writing,
@@ -206,8 +220,8 @@ fn gathered_and_scattered_rows_compile(toolkit: &Toolkit) -> Result<(), Error> {
             ..form
         };
         let compiled = compile(toolkit, form, [BF16, output])?;
-        if writing == Writing::ScatterAdd {
-            compiled.assert_sass("RED.E.ADD");
+        if writing == Writing::Add {
+            compiled.assert_sass("REDG.E.ADD");
         }
     }
     Ok(())
