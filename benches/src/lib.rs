@@ -11,6 +11,7 @@ pub mod collectives;
 mod data;
 mod error;
 pub mod host;
+pub mod lookups;
 mod measurement;
 mod options;
 mod prepared;
@@ -41,6 +42,8 @@ pub struct Run {
     pub sorts: Vec<sorting::Measurement>,
     /// The segments and bags that were measured, and were right.
     pub bags: Vec<bags::Measurement>,
+    /// The lookups that were measured, and were right.
+    pub lookups: Vec<lookups::Measurement>,
     /// What calls cost the host.
     pub host: Vec<host::Measurement>,
     /// The products by tensor cores that were measured, and were right.
@@ -82,6 +85,7 @@ pub fn run(client: &Client, options: &Options) -> Run {
     {
         println!("{line}");
     }
+    run_lookups(client, options, &mut run);
     run_collectives(client, options, &mut run);
     run_sorts(client, options, &mut run);
     run_tensor_cores(client, options, &mut run);
@@ -110,6 +114,33 @@ fn run_collectives(client: &Client, options: &Options, run: &mut Run) {
             }
             Err(error) => {
                 println!("{name:<54} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
+}
+
+/// The same of the lookups.
+fn run_lookups(client: &Client, options: &Options, run: &mut Run) {
+    use lookups::{Measurement, Plan};
+    if options.lookups().is_empty() {
+        return;
+    }
+    println!("{}", Measurement::header());
+    for Plan { workload, schedule } in options.lookups() {
+        let name = workload.name();
+        if let Err(lacking) = workload.supported(client) {
+            println!("{name:<42} left out: {lacking}");
+            run.left_out.push((name, lacking));
+            continue;
+        }
+        match Measurement::take(client, workload, *schedule) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.lookups.push(measurement);
+            }
+            Err(error) => {
+                println!("{name:<42} FAILED: {error}");
                 run.failed.push((name, error));
             }
         }

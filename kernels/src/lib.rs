@@ -9,6 +9,7 @@
 //! | [`add_along_axis`] | `table[.., index[.., j, ..], ..] += updates[.., j, ..]` |
 //! | [`paged_gather`], [`page_rows`] | rows that lie in the pages of a table, by sequence |
 //! | [`sort`], [`sort_pairs`], [`argsort`], [`sort_with_indices`] | keys along an axis in order, and what goes with them |
+//! | [`sort_by`], [`sort_pairs_by`], [`argsort_by`] | the same by an order of the caller's own |
 //! | [`top_k`] | the largest or smallest along an axis, and their places |
 //! | [`search_sorted`] | where values would go in sorted rows |
 //! | [`bincount`], [`histogram`], [`bins_of`] | how often each number is there, or values of each part of a range; where each value is counted |
@@ -53,6 +54,7 @@
 #![deny(missing_docs)]
 
 mod along;
+mod bins;
 mod check;
 mod compact;
 mod explain;
@@ -97,7 +99,9 @@ pub mod raw {
         pub use crate::scatter::direct::{
             combine_kernel, combine_strided_kernel, set_kernel, set_strided_kernel,
         };
+        pub use crate::scatter::private::{PrivatePlan, private_kernel};
         pub use crate::scatter::sorted::{Level, keys_kernel, pick_kernel, reduce_kernel};
+        pub use crate::scatter::tile::{TilePlan, tile_kernel};
         pub use crate::scatter::vote::{elect_kernel, vote_kernel};
     }
     pub use crate::sort::raw as sort;
@@ -109,6 +113,7 @@ pub mod raw {
     pub mod segment {
         pub use crate::segment::raw::*;
     }
+    pub use crate::top_k::raw as top_k;
     /// Of histograms.
     pub mod histogram {
         pub use crate::histogram::raw::*;
@@ -134,6 +139,7 @@ pub use scan::{
 };
 pub use scatter::{
     Duplicates, ScatterMode, ScatterOptions, ScatterPath, scatter_into, supports_scatter,
+    supports_scatter_options,
 };
 pub use search::{Side, search_sorted};
 pub use segment::{
@@ -142,5 +148,6 @@ pub use segment::{
     segment_reduce_with_args, supports_embedding_bag, supports_embedding_bag_backward,
     supports_segment_reduce,
 };
+pub use sort::by::{SortOrder, argsort_by, sort_by, sort_pairs_by};
 pub use sort::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path, sort_with_indices};
 pub use top_k::top_k;

@@ -15,6 +15,8 @@ use serde_json::Value;
 mod burn;
 #[cfg(feature = "burn")]
 mod host_burn;
+#[cfg(feature = "burn")]
+pub mod rivals;
 
 /// What a run gave, and of Burn's ops the lines and the names of those that failed.
 struct Outcome {
@@ -68,11 +70,11 @@ fn bench(
 
 #[cfg(feature = "burn")]
 fn of_burn(rt: &Rt, filters: &[String]) -> (Vec<Value>, Vec<String>) {
-    let (measured, failed) = burn::run(rt, filters);
-    (
-        measured.iter().map(burn::Measurement::json).collect(),
-        failed,
-    )
+    let (measured, mut failed) = burn::run(rt, filters);
+    let (rivals, failed_rivals) = rivals::run(rt, filters);
+    failed.extend(failed_rivals);
+    let measured = measured.iter().map(burn::Measurement::json);
+    (measured.chain(rivals).collect(), failed)
 }
 
 #[cfg(not(feature = "burn"))]
@@ -99,12 +101,14 @@ impl Outcome {
             collectives,
             sorts,
             bags,
+            lookups,
             host,
             tensor_cores,
             ..
         } = &self.run;
         let kernels = measured.len() + collectives.len() + sorts.len() + bags.len();
-        kernels + tensor_cores.len() + host.len() + self.burn.len()
+        let kernels = kernels + lookups.len() + tensor_cores.len();
+        kernels + host.len() + self.burn.len()
     }
 
     fn failed(&self) -> usize {
@@ -116,6 +120,7 @@ fn write(outcome: &Outcome, path: &Path) -> std::io::Result<()> {
     let run = &outcome.run;
     let mut file = BufWriter::new(File::create(path)?);
     lines(&mut file, run.measured.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.lookups.iter().map(serde_json::to_string))?;
     lines(&mut file, run.collectives.iter().map(serde_json::to_string))?;
     lines(&mut file, run.sorts.iter().map(serde_json::to_string))?;
     lines(&mut file, run.bags.iter().map(serde_json::to_string))?;

@@ -7,12 +7,12 @@ pub use backend::UniqueBackend;
 
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{
-    Autodiff, AutodiffBackend, autodiff::checkpoint::strategy::CheckpointStrategy,
+    Autodiff, AutodiffBackend, Dispatch, autodiff::checkpoint::strategy::CheckpointStrategy,
 };
 use burn::tensor::{Int, Tensor};
 
 use crate::Error;
-use crate::scan::counted;
+use crate::scan::{ScanBackend, counted};
 use crate::sort::SortKind;
 use crate::validate::{Argument, Call};
 
@@ -46,15 +46,10 @@ pub struct Unique<const D: usize, K: SortKind> {
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
-#[allow(
-    clippy::single_range_in_vec_init,
-    reason = "Burn takes a range for each axis"
-)]
 pub fn unique<const D: usize, K: SortKind>(tensor: Tensor<D, K>) -> Result<Tensor<1, K>, Error> {
     Call::new("unique", Argument::new("tensor", &tensor), 0)?.sorts_all()?;
     let (room, count) = K::unique(tensor.into_dispatch());
-    let count = counted(Tensor::from_dispatch(count))?;
-    Ok(Tensor::<1, K>::from_dispatch(room).slice([0..count]))
+    Ok(Tensor::from_dispatch(K::first(room, counted(count)?)))
 }
 
 /// As [`unique`], with how often each value is there, and which each element has.
@@ -75,19 +70,15 @@ pub fn unique<const D: usize, K: SortKind>(tensor: Tensor<D, K>) -> Result<Tenso
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
-#[allow(
-    clippy::single_range_in_vec_init,
-    reason = "Burn takes a range for each axis"
-)]
 pub fn unique_all<const D: usize, K: SortKind>(
     tensor: Tensor<D, K>,
 ) -> Result<Unique<D, K>, Error> {
     Call::new("unique_all", Argument::new("tensor", &tensor), 0)?.sorts_all()?;
     let (values, counts, inverse, count) = K::unique_all(tensor.into_dispatch());
-    let count = counted(Tensor::from_dispatch(count))?;
+    let count = counted(count)?;
     Ok(Unique {
-        values: Tensor::<1, K>::from_dispatch(values).slice([0..count]),
-        counts: Tensor::<1, Int>::from_dispatch(counts).slice([0..count]),
+        values: Tensor::from_dispatch(K::first(values, count)),
+        counts: Tensor::from_dispatch(Dispatch::first_int(counts, count)),
         inverse: Tensor::from_dispatch(inverse),
     })
 }

@@ -7,6 +7,7 @@ use super::kernels::{
 use super::result::{Compacted, Partition, Runs, Unique};
 use super::tile::{CompactPlan, Keep};
 use super::{CompactOptions, Predicate};
+use crate::check;
 use crate::scan::{
     Cuts, ScanPath, States, Sum, TilePlan, cubes, exact_cubes, lanes, require_look_back, scan_list,
 };
@@ -186,9 +187,7 @@ impl<'a> Compaction<'a> {
 
     pub(super) fn run<P: Predicate>(&self) -> Result<Written> {
         let count_type = self.count_type();
-        let stores = self.device.stores(count_type);
-        let count = format!("buffers of {count_type}");
-        self.device.require(stores, self.call, count)?;
+        check::element(self.call, &self.device, count_type)?;
         let path = self.path(count_type)?;
         let (length, element, index) = (self.length, self.input.dtype, self.options.index);
         let Writes {

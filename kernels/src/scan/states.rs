@@ -8,23 +8,21 @@ use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
 use std::cell::RefCell;
-use std::collections::HashMap;
-
-/// What launches may share memory: those of one device and stream, in the order in which this thread enqueues them. States
-/// of one word and of several lie at different places.
-type Key = (String, usize);
 
 thread_local! {
-    /// The states of the last launch of each kind.
-    static KEPT: RefCell<HashMap<Key, States>> = RefCell::default();
+    /// The states of the last launch of each kind. Launches may share memory that are of one device and stream, in the order in
+    /// which this thread enqueues them, and have as many words for each tile: states of one word and of several lie at different
+    /// places.
+    static KEPT: RefCell<Vec<States>> = RefCell::default();
 }
 
 /// States of tiles for one launch.
 #[derive(Clone)]
 pub(crate) struct States {
     handle: Handle,
-    /// Words of 64 bits.
+    /// Words of 64 bits, and those of each tile.
     words: usize,
+    of_tile: usize,
     /// The number of the launch, which its states have; from 1 on.
     pub launch: u32,
     /// Words that the launch uses.
@@ -35,36 +33,48 @@ impl States {
     /// States for so many tiles, whose totals have so many bytes. No state has the launch's number yet.
     pub(crate) fn new(device: &Device, tiles: usize, bytes: usize) -> Self {
         let client = device.client();
-        let used = tiles * words(bytes);
+        let of_tile = words(bytes);
+        let used = tiles * of_tile;
         // What a graph records is run again with the same number.
         if client.is_capturing() {
-            return Self::cleared(device, used, used);
+            return Self::cleared(device, used, of_tile, used);
         }
         // The stream that the client enqueues on, which it tells by the handles that it makes.
         let probe = client.empty(8);
-        let key = (
-            format!("{} {:?}", probe.service, probe.stream),
-            words(bytes),
-        );
-        KEPT.with_borrow_mut(|kept| {
-            let next = match kept.get(&key) {
-                Some(last) if last.words >= used && last.launch + 1 < LAUNCHES => Self {
-                    launch: last.launch + 1,
-                    used,
-                    ..last.clone()
-                },
-                _ => Self::cleared(device, used.next_power_of_two().max(4096), used),
-            };
-            kept.insert(key, next.clone());
-            next
+        let shares = |kept: &&mut States| {
+            let handle = &kept.handle;
+            let is_there = handle.service == probe.service && handle.stream == probe.stream;
+            is_there && kept.of_tile == of_tile
+        };
+        let cleared = || {
+            let words = used.next_power_of_two().max(4096);
+            Self::cleared(device, words, of_tile, used)
+        };
+        KEPT.with_borrow_mut(|kept| match kept.iter_mut().find(shares) {
+            Some(last) => {
+                *last = match last.words >= used && last.launch + 1 < LAUNCHES {
+                    true => Self {
+                        launch: last.launch + 1,
+                        used,
+                        ..last.clone()
+                    },
+                    false => cleared(),
+                };
+                last.clone()
+            }
+            None => {
+                kept.push(cleared());
+                kept[kept.len() - 1].clone()
+            }
         })
     }
 
     /// States that are all 0, for the first launch.
-    fn cleared(device: &Device, words: usize, used: usize) -> Self {
+    fn cleared(device: &Device, words: usize, of_tile: usize, used: usize) -> Self {
         Self {
             handle: zeroed(device, words * 8),
             words,
+            of_tile,
             launch: 1,
             used,
         }

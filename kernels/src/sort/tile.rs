@@ -36,6 +36,8 @@ pub struct Tile {
     pub unroll: bool,
     /// How lanes find their like.
     pub matching: Matching,
+    /// How many tiles before it a unit of [`SortPath::OneSweep`](crate::SortPath::OneSweep) looks at, at once.
+    pub window: u32,
 }
 
 impl Tile {
@@ -136,7 +138,7 @@ pub(crate) fn load<K: Int, W: Int>(
 
 /// How many lanes of the plane have the unit's digit: before this one, and in all.
 #[cube]
-fn peers(plane: &Group, digit: u32, #[comptime] tile: Tile) -> (u32, u32) {
+pub(crate) fn peers(plane: &Group, digit: u32, #[comptime] tile: Tile) -> (u32, u32) {
     if comptime!(tile.plane == 1 && tile.words == 1) {
         (0u32.runtime(), 1u32.runtime())
     } else {
@@ -165,12 +167,15 @@ fn same_digit(plane: &Group, digit: u32, #[comptime] word: u32, #[comptime] tile
     if comptime!(tile.matching == Matching::Instruction) {
         plane.match_any::<u32>(digit).word(word)
     } else if comptime!(tile.matching == Matching::Ptx) {
+        // Bits of a digit are few: two at a time, so that one instruction joins both to those before.
         let mut same = 0xffff_ffffu32;
         #[unroll]
-        for bit in 0..comptime!(DIGIT_BITS) {
-            let has = digit & comptime!(1u32 << bit);
-            let votes = votes_on(has);
-            same &= select(has != 0u32, votes, !votes);
+        for pair in 0..comptime!(DIGIT_BITS / 2) {
+            same = votes_as(
+                same,
+                digit & comptime!(1u32 << (2 * pair)),
+                digit & comptime!(2u32 << (2 * pair)),
+            );
         }
         same
     } else {
@@ -185,19 +190,20 @@ fn same_digit(plane: &Group, digit: u32, #[comptime] word: u32, #[comptime] tile
     }
 }
 
-/// The lanes of a plane of 32, all of which are here, that have another number than 0.
+/// Those of the lanes `same` that have numbers other than 0 just where this one has, of two numbers. The plane has 32 lanes, all
+/// of which are here.
 ///
 /// As girih's `ballot` does it, the vote would be on a truth value: that passes through a number on its way to PTX, which
-/// costs three instructions for each bit of a digit, of about eight.
+/// costs three instructions for each bit of a digit, of about eight. And a compiler joins the votes of one bit at a time.
 #[cube]
-fn votes_on(number: u32) -> u32 {
-    let votes: u32;
+fn votes_as(same: u32, first: u32, second: u32) -> u32 {
+    let joined: u32;
     gpu_asm!(
-        "{{ .reg .pred yes; setp.ne.u32 yes, {number}, 0; vote.sync.ballot.b32 {votes}, yes, 0xffffffff; }}",
-        number = in(_) number, votes = out(_) votes,
+        "{{ .reg .pred yes; .reg .b32 a, b; setp.ne.u32 yes, {first}, 0; vote.sync.ballot.b32 a, yes, 0xffffffff; @!yes not.b32 a, a; setp.ne.u32 yes, {second}, 0; vote.sync.ballot.b32 b, yes, 0xffffffff; @!yes not.b32 b, b; lop3.b32 {joined}, {same}, a, b, 0x80; }}",
+        same = in(_) same, first = in(_) first, second = in(_) second, joined = out(_) joined,
         options(nomem),
     );
-    votes
+    joined
 }
 
 /// Gives each key its rank among the keys of its plane that have its digit, and counts those of each.

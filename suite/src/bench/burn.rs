@@ -24,6 +24,8 @@ struct Inputs {
     length: usize,
     floats: Tensor<1>,
     numbers: Tensor<1, Int>,
+    /// The numbers' high bytes.
+    bytes: Tensor<1, Int>,
     mask: Tensor<1, Bool>,
 }
 
@@ -88,12 +90,14 @@ impl Inputs {
     fn new(device: &Device, length: usize) -> Self {
         let floats: Vec<f32> = (0..length).map(|at| element(at) as f32).collect();
         let numbers: Vec<i32> = (0..length).map(|at| element(at) as i32).collect();
+        let bytes: Vec<i32> = numbers.iter().map(|number| number >> 8).collect();
         let mask: Vec<bool> = (0..length).map(kept).collect();
         Self {
             device: device.clone(),
             length,
             floats: Tensor::from_data(TensorData::new(floats, [length]), device),
             numbers: Tensor::from_data(TensorData::new(numbers, [length]), device),
+            bytes: Tensor::from_data(TensorData::new(bytes, [length]), device),
             mask: Tensor::from_data(TensorData::new(mask, [length]), device),
         }
     }
@@ -203,11 +207,12 @@ fn ours() -> Vec<Subject> {
         ),
         subject(
             "bincount",
-            call!(|of| girih_burn::bincount(of.numbers.clone(), 1 << 16)?),
+            call!(|of| girih_burn::bincount(of.bytes.clone(), 256)?),
             |of| {
-                let mut want = vec![0i64; 1 << 16];
-                of.elements().for_each(|value| want[value as usize] += 1);
-                Ok(ints(girih_burn::bincount(of.numbers.clone(), 1 << 16)?)? == want)
+                let mut want = vec![0i64; 256];
+                of.elements()
+                    .for_each(|value| want[value as usize >> 8] += 1);
+                Ok(ints(girih_burn::bincount(of.bytes.clone(), 256)?)? == want)
             },
         ),
         subject(
@@ -234,6 +239,8 @@ fn others() -> Vec<Subject> {
         most,
     };
     vec![
+        // What a call costs that does next to nothing.
+        subject("add", call!(|of| of.floats.clone() + 1.0), usize::MAX),
         subject("cumsum", call!(|of| of.numbers.clone().cumsum(0)), 1 << 20),
         subject("sort", call!(|of| of.floats.clone().sort(0)), 1 << 20),
         subject("argsort", call!(|of| of.floats.clone().argsort(0)), 1 << 20),
@@ -255,21 +262,22 @@ pub(super) fn run(rt: &Rt, filters: &[String]) -> (Vec<Measurement>, Vec<String>
     } else {
         &[1 << 12]
     };
-    let schedule = |peer: &str| match (is_gpu, peer) {
-        (true, "girih") => Schedule {
-            warmup: 10,
-            singles: 50,
-            windows: 5,
-            calls: 50,
-        },
-        // Milliseconds each.
-        _ => Schedule {
-            warmup: 2,
-            singles: 3,
-            windows: 1,
-            calls: 3,
-        },
-    };
+    let schedule =
+        |subject: &Subject| match is_gpu && (subject.peer == "girih" || subject.op == "add") {
+            true => Schedule {
+                warmup: 10,
+                singles: 50,
+                windows: 5,
+                calls: 50,
+            },
+            // Milliseconds each.
+            false => Schedule {
+                warmup: 2,
+                singles: 3,
+                windows: 1,
+                calls: 3,
+            },
+        };
     let (mut measured, mut failed) = (vec![], vec![]);
     let subjects: Vec<Subject> = ours().into_iter().chain(others()).collect();
     let wanted = |name: &str| filters.is_empty() || filters.iter().any(|part| name.contains(part));
@@ -287,7 +295,7 @@ pub(super) fn run(rt: &Rt, filters: &[String]) -> (Vec<Measurement>, Vec<String>
                 );
                 Inputs::new(&device, length)
             });
-            match measure(inputs, subject, schedule(subject.peer)) {
+            match measure(inputs, subject, schedule(subject)) {
                 Ok(measurement) => {
                     println!("{}", row(&measurement));
                     measured.push(Measurement {

@@ -14,6 +14,7 @@ pub mod scan;
 mod scatter;
 pub mod segment;
 mod sort;
+mod sort_by;
 mod top_k;
 mod unique;
 
@@ -36,6 +37,7 @@ pub fn cases() -> Vec<Case> {
         segment::bag::cases(),
         segment::gradient::cases(),
         sort::cases(),
+        sort_by::cases(),
         top_k::cases(),
         unique::cases(),
     ]

@@ -2,8 +2,8 @@
 
 use burn::tensor::{Bool, DType, Int, Tensor, TensorData};
 use girih_burn::{
-    Error, argsort, argwhere, cumsum, histogram, mask_select, nonzero, sort, unique, unique_all,
-    weighted_bincount, weighted_histogram,
+    Error, argsort, argwhere, cumsum, histogram, mask_select, nonzero, sort, top_k, unique,
+    unique_all, weighted_bincount, weighted_histogram,
 };
 use girih_testkit::{Rt, cases, needs};
 
@@ -20,6 +20,7 @@ cases! {
     adds_up_weights needs [needs::ADD_F32],
     gradients_of_weights needs [needs::ADD_F32],
     finds_where,
+    takes_the_largest_of_many_ties,
     between_fused_chains needs [needs::ADD_F32],
     orders_and_scans_other_types needs [needs::F16, needs::I64],
     refuses,
@@ -228,6 +229,26 @@ fn finds_where(rt: &Rt) -> Result<(), Error> {
     let found = argwhere(mask())?;
     assert_eq!(found.dims(), [want.len() / 2, 2]);
     assert_eq!(found.try_to_vec_as::<i64>().expect("read"), want);
+    Ok(())
+}
+
+/// Of equal elements the first ones are taken, wherever in the list those lie that are not.
+fn takes_the_largest_of_many_ties(rt: &Rt) -> Result<(), Error> {
+    let device = device(rt);
+    let count = 1 << 17;
+    let value = |at: usize| ((at as u32).wrapping_mul(0x9e37_79b1) >> 16) % 1000;
+    let host = vector((0..count).map(|at| f64::from(value(at))));
+    for (k, largest) in [(64, true), (200, true), (200, false), (397, true)] {
+        let mut places: Vec<usize> = (0..count).collect();
+        match largest {
+            true => places.sort_by_key(|&at| std::cmp::Reverse(value(at))),
+            false => places.sort_by_key(|&at| value(at)),
+        }
+        places.truncate(k);
+        let (values, found) = top_k(floats::<1>(&host, &device), 0, k, largest)?;
+        assert_equals(values, &vector(places.iter().map(|&at| host.values[at])));
+        assert_equals(found, &vector(places.iter().map(|&at| at as f64)));
+    }
     Ok(())
 }
 

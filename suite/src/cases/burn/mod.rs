@@ -10,6 +10,7 @@ mod readme;
 mod refusals;
 mod report;
 mod scans;
+mod scatters;
 mod sort;
 
 use burn::tensor::{Device, Int, Tensor, TensorData, kind::Basic};
@@ -29,6 +30,7 @@ pub fn cases() -> Vec<Case> {
         refusals::cases(),
         report::cases(),
         scans::cases(),
+        scatters::cases(),
         sort::cases(),
     ]
     .concat()
