@@ -211,10 +211,10 @@ const TILES: [(Op, [u32; 3]); 12] = [
     (Op::SortPairs, [384, 18, 1]),
     (Op::SortPairs, [384, 18, 8]),
     (Op::SortPairs, [384, 16, 4]),
-    (Op::SortPairs, [384, 19, 4]),
+    (Op::SortPairs, [384, 20, 4]),
     (Op::SortPairs, [384, 23, 4]),
     (Op::SortPairs, [512, 16, 4]),
-    (Op::SortPairs, [256, 18, 4]),
+    (Op::Argsort, [384, 20, 4]),
 ];
 
 /// A number of 32 bits that looks random: no two positions have the same.

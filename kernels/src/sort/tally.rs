@@ -124,6 +124,7 @@ pub(crate) fn begin(
 
 /// Puts each key at its place in the sorted tile; `places` keeps it, where `keeps_places`.
 #[cube]
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn place<W: Int>(
     places: &mut Array<u32>,
     sorted: &mut Shared<[W]>,

@@ -84,6 +84,8 @@ fn a_sweep_of_u32_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result<(), E
     let tile = tile(384, 23, Matching::Ptx);
     let compiled = sweep(toolkit, tile, Moved::Nothing, None, [U32; 4])?;
     compiled.assert_no_local_memory();
+    // Three cubes in the registers of a processor.
+    compiled.assert_registers_at_most(56);
     Ok(())
 }
 
@@ -91,6 +93,8 @@ fn a_sweep_of_pairs_keeps_both_in_registers(toolkit: &Toolkit) -> Result<(), Err
     let tile = tile(384, 18, Matching::Ptx);
     let compiled = sweep(toolkit, tile, Moved::Payload, None, [U32; 4])?;
     compiled.assert_no_local_memory();
+    // Three cubes in the registers of a processor.
+    compiled.assert_registers_at_most(56);
     Ok(())
 }
 

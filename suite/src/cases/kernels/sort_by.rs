@@ -52,8 +52,8 @@ struct Always;
 #[cube]
 impl SortOrder for Always {
     fn is_before<A: Numeric>(first: A, second: A) -> bool {
-        // Of any number both hold.
-        first == second || first != second
+        // An odd number is no even one.
+        i32::cast_from(first) | 1 != (i32::cast_from(second) | 1) - 1
     }
 }
 
