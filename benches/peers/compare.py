@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 GIRIH = "girih"
-PEERS = ("triton", "torch", "cutile", "cub")
+PEERS = ("triton", "torch", "cutile", "cub", "cublas", "burn")
 TIMES = ("median_us", "window_us")
 WORKLOAD = ("op", "dtype", "rows", "columns", "data", "group", "units", "cube", "cubes", "rounds")
 

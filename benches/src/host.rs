@@ -9,7 +9,9 @@ use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::Bounds;
 use girih::device::Device;
-use girih_kernels::{ScatterMode, gather, gather_into, scatter_into};
+use girih_kernels::{
+    ScatterMode, gather, gather_into, paged_gather, scatter_into, take_along_axis,
+};
 use serde::Serialize;
 use std::time::Instant;
 
@@ -199,6 +201,35 @@ pub fn launchers(client: &Client) -> Vec<Call<'_>> {
                 .map_err(text)
         }));
     }
+    let (source, places) = (table(), table());
+    let places = TensorHandle {
+        dtype: INDEX,
+        ..places
+    };
+    calls.push(Call::new(
+        "take_along_axis",
+        "launcher",
+        Some(Bounds::Mask),
+        move || {
+            take_along_axis(client, &source, &places, 0, Bounds::Mask)
+                .map(drop)
+                .map_err(text)
+        },
+    ));
+    let (pages, list) = (table(), table());
+    let pages = TensorHandle::new_contiguous([4, 4, COLUMNS], pages.handle, pages.dtype);
+    let entries = TensorHandle::new_contiguous([1, 4], list.handle.clone(), INDEX);
+    let offsets = TensorHandle::new_contiguous([2], list.handle, INDEX);
+    calls.push(Call::new(
+        "paged_gather",
+        "launcher",
+        Some(Bounds::Mask),
+        move || {
+            paged_gather(client, &pages, &entries, &offsets, ROWS, Bounds::Mask)
+                .map(drop)
+                .map_err(text)
+        },
+    ));
     calls
 }
 

@@ -1,4 +1,4 @@
-//! Benchmarks of girih: gather and scatter beside the device's own copy, the [`collectives`] of groups, and [`sorting`].
+//! Benchmarks of girih: gather and scatter beside the device's own copy, the [`collectives`] of groups, [`sorting`], and [`products`] of matrices.
 //!
 //! [`run`] times every [`Workload`] of [`Options`] and every collective on one device, checks what was written, and prints a table as it
 //! goes. A [`Measurement`] is one line of JSON; the peers (`benches/peers`) write lines with the same fields, so that
@@ -11,9 +11,11 @@ pub mod collectives;
 mod data;
 mod error;
 pub mod host;
+pub mod lookups;
 mod measurement;
 mod options;
 mod prepared;
+pub mod products;
 mod random;
 pub mod sorting;
 pub mod tensor_cores;
@@ -39,8 +41,12 @@ pub struct Run {
     pub collectives: Vec<collectives::Measurement>,
     /// The sorts that were measured, and were right.
     pub sorts: Vec<sorting::Measurement>,
+    /// The products that were measured, and were right.
+    pub products: Vec<products::Measurement>,
     /// The segments and bags that were measured, and were right.
     pub bags: Vec<bags::Measurement>,
+    /// The lookups that were measured, and were right.
+    pub lookups: Vec<lookups::Measurement>,
     /// What calls cost the host.
     pub host: Vec<host::Measurement>,
     /// The products by tensor cores that were measured, and were right.
@@ -82,8 +88,10 @@ pub fn run(client: &Client, options: &Options) -> Run {
     {
         println!("{line}");
     }
+    run_lookups(client, options, &mut run);
     run_collectives(client, options, &mut run);
     run_sorts(client, options, &mut run);
+    run_products(client, options, &mut run);
     run_tensor_cores(client, options, &mut run);
     run_bags(client, options, &mut run);
     run
@@ -116,6 +124,33 @@ fn run_collectives(client: &Client, options: &Options, run: &mut Run) {
     }
 }
 
+/// The same of the lookups.
+fn run_lookups(client: &Client, options: &Options, run: &mut Run) {
+    use lookups::{Measurement, Plan};
+    if options.lookups().is_empty() {
+        return;
+    }
+    println!("{}", Measurement::header());
+    for Plan { workload, schedule } in options.lookups() {
+        let name = workload.name();
+        if let Err(lacking) = workload.supported(client) {
+            println!("{name:<42} left out: {lacking}");
+            run.left_out.push((name, lacking));
+            continue;
+        }
+        match Measurement::take(client, workload, *schedule) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.lookups.push(measurement);
+            }
+            Err(error) => {
+                println!("{name:<42} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
+}
+
 /// The same of the sorts.
 fn run_sorts(client: &Client, options: &Options, run: &mut Run) {
     use sorting::{Measurement, Plan};
@@ -132,6 +167,28 @@ fn run_sorts(client: &Client, options: &Options, run: &mut Run) {
             Err(error) => {
                 let name = workload.name();
                 println!("{name:<42} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
+}
+
+/// The same of the products.
+fn run_products(client: &Client, options: &Options, run: &mut Run) {
+    use products::{Measurement, Plan};
+    if options.products().is_empty() {
+        return;
+    }
+    println!("{}", Measurement::header());
+    for Plan { workload, schedule } in options.products() {
+        match Measurement::take(client, workload, *schedule) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.products.push(measurement);
+            }
+            Err(error) => {
+                let name = workload.name();
+                println!("{name:<56} FAILED: {error}");
                 run.failed.push((name, error));
             }
         }

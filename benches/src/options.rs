@@ -2,6 +2,8 @@
 
 use crate::bags;
 use crate::collectives;
+use crate::lookups;
+use crate::products;
 use crate::sorting;
 use crate::tensor_cores;
 use crate::timing::Schedule;
@@ -9,6 +11,7 @@ use crate::workload::{Data, Dtype, Op, TRIALS, Way, Workload};
 use cubecl::client::Client;
 use girih::Bounds;
 use girih::device::{Device, Target};
+use girih_kernels::{Duplicates, ScatterPath};
 
 /// Elements of a row, where the workload does not vary them.
 const COLUMNS: usize = 128;
@@ -28,8 +31,10 @@ pub struct Options {
     plans: Vec<Plan>,
     collectives: Vec<collectives::Plan>,
     sorts: Vec<sorting::Plan>,
+    products: Vec<products::Plan>,
     tensor_cores: Vec<tensor_cores::Workload>,
     bags: Vec<bags::Plan>,
+    lookups: Vec<lookups::Plan>,
 }
 
 /// How much a device can be asked for.
@@ -94,8 +99,10 @@ impl Options {
         Self {
             collectives: collectives::plans(client),
             sorts: sorting::plans(client),
+            products: products::plans(client),
             tensor_cores: tensor_cores::workloads(client),
             bags: bags::plans(client),
+            lookups: lookups::plans(client),
             ..options
         }
     }
@@ -124,15 +131,11 @@ impl Options {
             let of_width = Workload::gather(Dtype::F32, rows, columns);
             workloads.extend(cubes.iter().map(|rows| of_width.bulk(*rows)));
         }
-        for data in [Data::Uniform, Data::Among(1024), Data::Among(16)] {
-            workloads.push(Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data));
+        // As many rows as a product with a one-hot matrix can be asked for.
+        for dtype in [Dtype::F32, Dtype::Bf16] {
+            workloads.push(Workload::gather(dtype, 8192, COLUMNS));
         }
-        workloads.push(Workload::scatter(
-            Op::ScatterSet,
-            rows,
-            COLUMNS,
-            Data::Uniform,
-        ));
+        workloads.extend(scatters(rows));
         for &length in scale.lengths {
             workloads.push(Workload::scan(length));
             if length >= 1 << 24 {
@@ -167,8 +170,10 @@ impl Options {
             plans: large.chain(small).collect(),
             collectives: vec![],
             sorts: vec![],
+            products: vec![],
             tensor_cores: vec![],
             bags: vec![],
+            lookups: vec![],
         }
     }
 
@@ -183,14 +188,21 @@ impl Options {
         self.plans.retain(|plan| wanted(plan.workload.name()));
         self.collectives.retain(|plan| wanted(plan.workload.name()));
         self.sorts.retain(|plan| wanted(plan.workload.name()));
+        self.products.retain(|plan| wanted(plan.workload.name()));
         self.tensor_cores.retain(|workload| wanted(workload.name()));
         self.bags.retain(|plan| wanted(plan.workload.name()));
+        self.lookups.retain(|plan| wanted(plan.workload.name()));
         self
     }
 
     /// What will be measured, in this order.
     pub fn plans(&self) -> &[Plan] {
         &self.plans
+    }
+
+    /// Which products will be measured, after the sorts.
+    pub fn products(&self) -> &[products::Plan] {
+        &self.products
     }
 
     /// Which segments and bags will be measured, after the sorts.
@@ -203,6 +215,11 @@ impl Options {
         &self.tensor_cores
     }
 
+    /// Which lookups will be measured, after the plans.
+    pub fn lookups(&self) -> &[lookups::Plan] {
+        &self.lookups
+    }
+
     /// Which sorts will be measured, after the collectives.
     pub fn sorts(&self) -> &[sorting::Plan] {
         &self.sorts
@@ -212,6 +229,40 @@ impl Options {
     pub fn collectives(&self) -> &[collectives::Plan] {
         &self.collectives
     }
+}
+
+/// Where the rows of a scatter go, from spread to contended.
+const SPREADS: [Data; 7] = [
+    Data::Uniform,
+    Data::Sorted,
+    Data::Zipf,
+    Data::TenthInOne,
+    Data::Among(1024),
+    Data::Among(16),
+    Data::Among(1),
+];
+
+/// Scatters of so many rows: by the launcher's choice and by each path, one after another.
+fn scatters(rows: usize) -> Vec<Workload> {
+    let mut workloads = vec![];
+    for data in SPREADS {
+        let add = Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data);
+        workloads.push(add);
+        workloads.push(add.by(ScatterPath::Atomic));
+        if matches!(data, Data::Among(few) if few <= 16) {
+            workloads.push(add.by(ScatterPath::Combined));
+        }
+        workloads.push(add.promising(Duplicates::Deterministic));
+    }
+    for data in [Data::Uniform, Data::Zipf, Data::Among(1)] {
+        let add = Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data).of(Dtype::Bf16);
+        workloads.extend([add, add.by(ScatterPath::Atomic)]);
+        let elements = Workload::scatter(Op::ScatterAdd, rows, 1, data);
+        workloads.extend([elements, elements.by(ScatterPath::Atomic)]);
+    }
+    let set = Workload::scatter(Op::ScatterSet, rows, COLUMNS, Data::Uniform);
+    workloads.extend([set, set.promising(Duplicates::LastWins)]);
+    workloads
 }
 
 #[cfg(test)]
@@ -248,7 +299,7 @@ mod tests {
         assert!(!trials.plans().is_empty());
         let chosen = all.clone().only(&["scatter_set".into(), "copy".into()]);
         let ops: Vec<_> = chosen.plans().iter().map(|p| p.workload.op).collect();
-        assert_eq!(ops, [Op::Copy, Op::ScatterSet]);
+        assert_eq!(ops, [Op::Copy, Op::ScatterSet, Op::ScatterSet]);
         assert!(all.only(&["no such thing".into()]).plans().is_empty());
     }
 

@@ -8,8 +8,10 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
+use girih_kernels::raw::sort::{Matching, Tile};
 use girih_kernels::{
-    SortOptions, UniqueOptions, argsort, bincount, sort, sort_pairs, top_k, unique,
+    SortOptions, SortOrder, UniqueOptions, argsort, bincount, sort, sort_by, sort_pairs, top_k,
+    unique,
 };
 use serde::Serialize;
 use std::sync::Mutex;
@@ -21,6 +23,16 @@ const LARGEST: usize = 64;
 /// Sets of buffers that launches take in turn.
 const SETS: usize = 2;
 
+/// Large keys first.
+struct LargestFirst;
+
+#[cube]
+impl SortOrder for LargestFirst {
+    fn is_before<A: Numeric>(first: A, second: A) -> bool {
+        second < first
+    }
+}
+
 /// What is done with the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -31,6 +43,8 @@ pub enum Op {
     SortPairs,
     /// The places of the sorted keys.
     Argsort,
+    /// Keys alone, by an order of the caller's own.
+    SortBy,
     /// How often each of 256 values is there.
     Bincount,
     /// The 64 largest, and their places.
@@ -43,10 +57,11 @@ pub enum Op {
 
 impl Op {
     /// Every one.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::SortKeys,
         Self::SortPairs,
         Self::Argsort,
+        Self::SortBy,
         Self::Bincount,
         Self::TopK,
         Self::Unique,
@@ -59,6 +74,7 @@ impl Op {
             Self::SortKeys => "sort_keys",
             Self::SortPairs => "sort_pairs",
             Self::Argsort => "argsort",
+            Self::SortBy => "sort_by",
             Self::Bincount => "bincount",
             Self::TopK => "top_k",
             Self::Unique => "unique",
@@ -74,22 +90,45 @@ pub struct Workload {
     pub op: Op,
     /// How many keys.
     pub length: usize,
+    /// Units, keys of a unit, and tiles that it looks back at, at once; the launcher's choice otherwise.
+    pub tile: Option<[u32; 3]>,
 }
 
 impl Workload {
     /// The name in tables.
     pub fn name(&self) -> String {
-        format!("{} u32 {}", self.op.name(), self.length)
+        let name = format!("{} u32 {}", self.op.name(), self.length);
+        match self.tile {
+            None => name,
+            Some([units, items, window]) => format!("{name} tile {units}x{items} back {window}"),
+        }
     }
 
     /// Bytes that a launch has to read and write at the least: each key once, and what comes out once.
     pub const fn bytes(&self) -> usize {
         self.length
             * match self.op {
-                Op::SortKeys | Op::Argsort | Op::UniqueAll => 8,
+                Op::SortKeys | Op::Argsort | Op::SortBy | Op::UniqueAll => 8,
                 Op::SortPairs => 16,
                 Op::Bincount | Op::TopK | Op::Unique => 4,
             }
+    }
+
+    /// How it is sorted.
+    fn options(&self) -> SortOptions {
+        let tile = self.tile.map(|[units, items, window]| Tile {
+            units,
+            items,
+            plane: 32,
+            words: 1,
+            unroll: true,
+            matching: Matching::Ptx,
+            window,
+        });
+        SortOptions {
+            tile,
+            ..SortOptions::default()
+        }
     }
 
     /// The key at a position.
@@ -138,12 +177,45 @@ pub fn plans(client: &Client) -> Vec<Plan> {
     };
     let of_op = |op| {
         lengths.iter().map(move |&length| Plan {
-            workload: Workload { op, length },
+            workload: Workload {
+                op,
+                length,
+                tile: None,
+            },
             schedule,
         })
     };
-    Op::ALL.into_iter().flat_map(of_op).collect()
+    let chosen = Op::ALL.into_iter().flat_map(of_op);
+    let is_cuda = Device::of(client).target() == Target::Cuda;
+    let tiles = TILES.into_iter().filter(|_| is_cuda);
+    let others = tiles.flat_map(|(op, tile)| {
+        lengths.iter().map(move |&length| Plan {
+            workload: Workload {
+                op,
+                length,
+                tile: Some(tile),
+            },
+            schedule,
+        })
+    });
+    chosen.chain(others).collect()
 }
+
+/// Tiles beside the launcher's choice.
+const TILES: [(Op, [u32; 3]); 12] = [
+    (Op::SortKeys, [384, 23, 1]),
+    (Op::SortKeys, [384, 23, 8]),
+    (Op::SortKeys, [384, 19, 4]),
+    (Op::SortKeys, [512, 16, 4]),
+    (Op::SortKeys, [256, 16, 4]),
+    (Op::SortPairs, [384, 18, 1]),
+    (Op::SortPairs, [384, 18, 8]),
+    (Op::SortPairs, [384, 16, 4]),
+    (Op::SortPairs, [384, 19, 4]),
+    (Op::SortPairs, [384, 23, 4]),
+    (Op::SortPairs, [512, 16, 4]),
+    (Op::SortPairs, [256, 18, 4]),
+];
 
 /// A number of 32 bits that looks random: no two positions have the same.
 fn mixed(position: u32, seed: u32) -> u32 {
@@ -210,7 +282,7 @@ impl Prepared {
     pub fn launch(&self, turn: usize) -> Result<()> {
         let set = &self.sets[turn % SETS];
         let (client, keys) = (&self.client, &set.keys);
-        let options = SortOptions::default();
+        let options = self.workload.options();
         let index = u32::elem_type_native();
         let out = match self.workload.op {
             Op::SortKeys => vec![sort(client, keys, 0, &options)?],
@@ -218,6 +290,7 @@ impl Prepared {
                 let (keys, places) = sort_pairs(client, keys, &set.places, 0, &options)?;
                 vec![keys, places]
             }
+            Op::SortBy => vec![sort_by::<LargestFirst>(client, keys, 0)?],
             Op::Argsort => vec![argsort(client, keys, 0, index, &options)?],
             Op::Bincount => vec![bincount(client, keys, None, BINS)?],
             Op::TopK => {
@@ -278,6 +351,10 @@ impl Prepared {
             }
             match (self.workload.op, out.as_slice()) {
                 (Op::SortKeys, [keys]) => self.sorted(set.seed, keys)?,
+                (Op::SortBy, [keys]) => {
+                    let ascending: Vec<u32> = keys.iter().rev().copied().collect();
+                    self.sorted(set.seed, &ascending)?;
+                }
                 (Op::SortPairs, [keys, places]) => {
                     self.sorted(set.seed, keys)?;
                     self.in_order(set.seed, places, Some(keys))?;
@@ -559,6 +636,7 @@ mod tests {
                 let workload = Workload {
                     op,
                     length: 1 << 10,
+                    tile: None,
                 };
                 let mut prepared = Prepared::new(&rt.client, workload).unwrap();
                 (0..SETS).for_each(|turn| prepared.launch(turn).unwrap());

@@ -9,6 +9,7 @@
 //! | [`add_along_axis`] | `table[.., index[.., j, ..], ..] += updates[.., j, ..]` |
 //! | [`paged_gather`], [`page_rows`] | rows that lie in the pages of a table, by sequence |
 //! | [`sort`], [`sort_pairs`], [`argsort`], [`sort_with_indices`] | keys along an axis in order, and what goes with them |
+//! | [`sort_by`], [`sort_pairs_by`], [`argsort_by`] | the same by an order of the caller's own |
 //! | [`top_k`] | the largest or smallest along an axis, and their places |
 //! | [`search_sorted`] | where values would go in sorted rows |
 //! | [`bincount`], [`histogram`], [`bins_of`] | how often each number is there, or values of each part of a range; where each value is counted |
@@ -18,6 +19,9 @@
 //! | [`embedding_bag`] | rows of a table that indices name, combined bag by bag |
 //! | [`nonzero`] | the coordinates of elements that are not 0 |
 //! | [`unique_consecutive`], [`run_length`] | runs of equal elements |
+//! | [`matmul`](matmul()), [`matmul_into`] | `out[.., m, n] =` the sum over `k` of `a[.., m, k] b[.., k, n]` |
+//! | [`grouped_matmul`], [`grouped_inner_matmul`] | the same for rows, or positions of `k`, in groups |
+//! | [`gather_matmul`], [`gather_matmul_scatter_into`] | the same with rows that lists name |
 //! | [`unique`] | the values that are there, in order, how often, and which each element has |
 //!
 //! Tensors are [`TensorHandle`](cubecl::std::tensor::TensorHandle)s with any strides. Every call is checked before
@@ -53,6 +57,7 @@
 #![deny(missing_docs)]
 
 mod along;
+mod bins;
 mod check;
 mod compact;
 mod explain;
@@ -88,6 +93,10 @@ pub mod raw {
     pub mod compact {
         pub use crate::compact::raw::*;
     }
+    /// Of products.
+    pub mod matmul {
+        pub use crate::matmul::raw::*;
+    }
     /// Of scans.
     pub mod scan {
         pub use crate::scan::raw::*;
@@ -97,18 +106,17 @@ pub mod raw {
         pub use crate::scatter::direct::{
             combine_kernel, combine_strided_kernel, set_kernel, set_strided_kernel,
         };
+        pub use crate::scatter::private::{PrivatePlan, private_kernel};
         pub use crate::scatter::sorted::{Level, keys_kernel, pick_kernel, reduce_kernel};
+        pub use crate::scatter::tile::{TilePlan, tile_kernel};
         pub use crate::scatter::vote::{elect_kernel, vote_kernel};
     }
     pub use crate::sort::raw as sort;
-    /// Of products of matrices.
-    pub mod matmul {
-        pub use crate::matmul::raw::*;
-    }
     /// Of segments.
     pub mod segment {
         pub use crate::segment::raw::*;
     }
+    pub use crate::top_k::raw as top_k;
     /// Of histograms.
     pub mod histogram {
         pub use crate::histogram::raw::*;
@@ -126,7 +134,12 @@ pub use explain::{
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
 pub use histogram::{bincount, bins_of, histogram, supports_histogram};
-pub use matmul::Activation;
+pub use matmul::{
+    Activation, MatmulOptions, MatmulPath, MatmulPlan, MatmulTile, Route, Routed,
+    explain_gather_matmul_scatter, explain_grouped_matmul, explain_matmul, gather_matmul,
+    gather_matmul_scatter_into, grouped_inner_matmul, grouped_matmul, grouped_matmul_into, matmul,
+    matmul_into, supports_matmul,
+};
 pub use paged::{page_rows, page_rows_type, paged_gather};
 pub use scan::{
     Determinism, ScanOperation, ScanOperator, ScanOptions, ScanPath, Segments, scan, scan_into,
@@ -134,6 +147,7 @@ pub use scan::{
 };
 pub use scatter::{
     Duplicates, ScatterMode, ScatterOptions, ScatterPath, scatter_into, supports_scatter,
+    supports_scatter_options,
 };
 pub use search::{Side, search_sorted};
 pub use segment::{
@@ -142,5 +156,6 @@ pub use segment::{
     segment_reduce_with_args, supports_embedding_bag, supports_embedding_bag_backward,
     supports_segment_reduce,
 };
+pub use sort::by::{SortOrder, argsort_by, sort_by, sort_pairs_by};
 pub use sort::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path, sort_with_indices};
 pub use top_k::top_k;

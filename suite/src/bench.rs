@@ -15,6 +15,10 @@ use serde_json::Value;
 mod burn;
 #[cfg(feature = "burn")]
 mod host_burn;
+#[cfg(feature = "burn")]
+mod layers;
+#[cfg(feature = "burn")]
+pub mod rivals;
 
 /// What a run gave, and of Burn's ops the lines and the names of those that failed.
 struct Outcome {
@@ -68,11 +72,13 @@ fn bench(
 
 #[cfg(feature = "burn")]
 fn of_burn(rt: &Rt, filters: &[String]) -> (Vec<Value>, Vec<String>) {
-    let (measured, failed) = burn::run(rt, filters);
-    (
-        measured.iter().map(burn::Measurement::json).collect(),
-        failed,
-    )
+    let (measured, mut failed) = burn::run(rt, filters);
+    let (rivals, failed_rivals) = rivals::run(rt, filters);
+    failed.extend(failed_rivals);
+    let (layers, failed_layers) = layers::run(rt, filters);
+    failed.extend(failed_layers);
+    let measured = measured.iter().map(burn::Measurement::json);
+    (measured.chain(rivals).chain(layers).collect(), failed)
 }
 
 #[cfg(not(feature = "burn"))]
@@ -99,12 +105,15 @@ impl Outcome {
             collectives,
             sorts,
             bags,
+            lookups,
             host,
+            products,
             tensor_cores,
             ..
         } = &self.run;
         let kernels = measured.len() + collectives.len() + sorts.len() + bags.len();
-        kernels + tensor_cores.len() + host.len() + self.burn.len()
+        let kernels = kernels + lookups.len() + tensor_cores.len() + products.len();
+        kernels + host.len() + self.burn.len()
     }
 
     fn failed(&self) -> usize {
@@ -116,6 +125,7 @@ fn write(outcome: &Outcome, path: &Path) -> std::io::Result<()> {
     let run = &outcome.run;
     let mut file = BufWriter::new(File::create(path)?);
     lines(&mut file, run.measured.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.lookups.iter().map(serde_json::to_string))?;
     lines(&mut file, run.collectives.iter().map(serde_json::to_string))?;
     lines(&mut file, run.sorts.iter().map(serde_json::to_string))?;
     lines(&mut file, run.bags.iter().map(serde_json::to_string))?;
@@ -123,6 +133,7 @@ fn write(outcome: &Outcome, path: &Path) -> std::io::Result<()> {
         &mut file,
         run.tensor_cores.iter().map(serde_json::to_string),
     )?;
+    lines(&mut file, run.products.iter().map(serde_json::to_string))?;
     lines(&mut file, run.host.iter().map(serde_json::to_string))?;
     lines(&mut file, outcome.burn.iter().map(serde_json::to_string))?;
     file.flush()

@@ -1,7 +1,7 @@
 //! Lookups as an extension of Burn's backends.
 
 use burn::backend::{
-    Backend, backend_extension,
+    backend_extension,
     tensor::{FloatTensor, IntTensor},
 };
 use girih::Bounds;

@@ -2,6 +2,7 @@
 // CubeCL's macro writes undocumented twins of the kernels.
 #![allow(missing_docs)]
 
+use crate::bins;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::prelude::*;
@@ -34,7 +35,7 @@ pub fn histogram_kernel<E: Numeric, A: Numeric, B: Numeric, N: Size>(
     values: &[Vector<E, N>],
     weights: &[Vector<A, N>],
     out: &[Atomic<A>],
-    bins: u32,
+    count: u32,
     low: InputScalar,
     high: InputScalar,
     scale: InputScalar,
@@ -44,12 +45,7 @@ pub fn histogram_kernel<E: Numeric, A: Numeric, B: Numeric, N: Size>(
     let private = shared::<Atomic<A>>(comptime!(counting.private.max(1)));
     let units = comptime!(counting.units as usize);
     if comptime!(counting.private > 0) {
-        let mut bin = UNIT_POS as usize;
-        while bin < counting.private {
-            private[bin].at::<Cube>().store::<Relaxed>(A::from_int(0));
-            bin += units;
-        }
-        sync_cube();
+        bins::clear::<A>(&private, counting.private, counting.units);
     }
     let mut at = CUBE_POS * units + UNIT_POS as usize;
     let step = CUBE_COUNT * units;
@@ -59,7 +55,7 @@ pub fn histogram_kernel<E: Numeric, A: Numeric, B: Numeric, N: Size>(
         for lane in 0..N::value() {
             let (bin, is_in) = bin_of::<E, B>(
                 several.extract(lane),
-                bins,
+                count,
                 low.get::<B>(),
                 high.get::<B>(),
                 scale.get::<B>(),
@@ -84,15 +80,7 @@ pub fn histogram_kernel<E: Numeric, A: Numeric, B: Numeric, N: Size>(
         at += step;
     }
     if comptime!(counting.private > 0) {
-        sync_cube();
-        let mut bin = UNIT_POS as usize;
-        while bin < bins as usize {
-            let sum = private[bin].at::<Cube>().load::<Relaxed>();
-            if sum != A::from_int(0) {
-                out[bin].at::<Device>().fetch_add::<Relaxed>(sum);
-            }
-            bin += units;
-        }
+        bins::add_to::<A, A>(&private, out, 0usize, count as usize, counting.units);
     }
 }
 

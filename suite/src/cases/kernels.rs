@@ -7,6 +7,7 @@ mod gather;
 mod histogram;
 pub mod hopper;
 mod keys;
+pub mod matmul;
 pub(super) mod model;
 mod paged;
 mod refusals;
@@ -14,6 +15,7 @@ pub mod scan;
 mod scatter;
 pub mod segment;
 mod sort;
+mod sort_by;
 mod top_k;
 mod unique;
 
@@ -26,6 +28,7 @@ pub fn cases() -> Vec<Case> {
         compact::cases(),
         explain::cases(),
         gather::cases(),
+        matmul::all_cases(),
         histogram::cases(),
         hopper::cases(),
         scatter::cases(),
@@ -36,6 +39,7 @@ pub fn cases() -> Vec<Case> {
         segment::bag::cases(),
         segment::gradient::cases(),
         sort::cases(),
+        sort_by::cases(),
         top_k::cases(),
         unique::cases(),
     ]

@@ -6,10 +6,12 @@ mod fusion;
 mod gradients;
 mod host;
 mod lookups;
+mod matmul;
 mod readme;
 mod refusals;
 mod report;
 mod scans;
+mod scatters;
 mod sort;
 
 use burn::tensor::{Device, Int, Tensor, TensorData, kind::Basic};
@@ -24,11 +26,13 @@ pub fn cases() -> Vec<Case> {
         forward::cases(),
         fusion::cases(),
         gradients::cases(),
+        matmul::cases(),
         lookups::cases(),
         readme::cases(),
         refusals::cases(),
         report::cases(),
         scans::cases(),
+        scatters::cases(),
         sort::cases(),
     ]
     .concat()
