@@ -80,8 +80,8 @@ scans! {
 
 /// The elements where `mask` is true, in row-major order.
 ///
-/// The result's size is known to the device alone: the call waits for it. The gradient of a kept element is its
-/// result's, and that of the others 0.
+/// The result's size is known to the device alone: the call waits for it. It stays in memory with room for every element, unless
+/// it is less than a quarter of them. The gradient of a kept element is its result's, and that of the others 0.
 ///
 /// # Errors
 /// Every [`Error`]; all but [`Error::Read`] before anything runs.

@@ -64,9 +64,15 @@ pub struct UniqueOptions {
 ///
 /// # Errors
 ///
-/// [`Error::Element`](crate::Error::Element), [`Error::Strides`](crate::Error::Strides); [`Error::Size`](crate::Error::Size) where the type of indices cannot count the elements;
-/// [`Error::Device`](crate::Error::Device) where the device does not store a type, or cannot take the path; [`Error::Argument`](crate::Error::Argument) of a path that is
-/// none of compactions.
+/// [`Error::Element`], [`Error::Strides`]; [`Error::Size`] where the type of indices cannot count the elements;
+/// [`Error::Device`] where the device does not store a type, or cannot take the path; [`Error::Argument`] of a path that is none of
+/// compactions.
+///
+/// [`Error::Element`]: crate::Error::Element
+/// [`Error::Strides`]: crate::Error::Strides
+/// [`Error::Size`]: crate::Error::Size
+/// [`Error::Device`]: crate::Error::Device
+/// [`Error::Argument`]: crate::Error::Argument
 pub fn unique(client: &Client, input: &TensorHandle, options: UniqueOptions) -> Result<Unique> {
     const CALL: &str = "unique";
     let UniqueOptions {
