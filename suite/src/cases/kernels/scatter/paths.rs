@@ -66,7 +66,7 @@ impl Random {
         self.0
     }
     fn below(&mut self, end: usize) -> usize {
-        (u64::from(self.next()) * end as u64 >> 32) as usize
+        ((u64::from(self.next()) * end as u64) >> 32) as usize
     }
 }
 
