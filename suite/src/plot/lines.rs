@@ -23,7 +23,6 @@ pub(super) struct Line {
     pub workload: Workload,
     /// Bytes read and written, where that is known.
     pub bytes: Option<f64>,
-    pub median_us: f64,
     pub window_us: f64,
     /// Whether it is the usual call: masked, and as the launcher does it.
     pub usual: bool,
@@ -47,7 +46,6 @@ impl Line {
             },
             name: word("name").unwrap_or_default(),
             bytes: value["bytes"].as_f64(),
-            median_us: value["median_us"].as_f64()?,
             window_us: value["window_us"].as_f64()?,
             usual: own_way && bounds.is_none_or(|bounds| bounds == "mask" || bounds == "none"),
             peer,
