@@ -1,4 +1,4 @@
-//! Benchmarks of girih: gather and scatter beside the device's own copy, the [`collectives`] of groups, and [`sorting`].
+//! Benchmarks of girih: gather and scatter beside the device's own copy, the [`collectives`] of groups, [`sorting`], and [`products`] of matrices.
 //!
 //! [`run`] times every [`Workload`] of [`Options`] and every collective on one device, checks what was written, and prints a table as it
 //! goes. A [`Measurement`] is one line of JSON; the peers (`benches/peers`) write lines with the same fields, so that
@@ -15,6 +15,7 @@ pub mod lookups;
 mod measurement;
 mod options;
 mod prepared;
+pub mod products;
 mod random;
 pub mod sorting;
 pub mod tensor_cores;
@@ -40,6 +41,8 @@ pub struct Run {
     pub collectives: Vec<collectives::Measurement>,
     /// The sorts that were measured, and were right.
     pub sorts: Vec<sorting::Measurement>,
+    /// The products that were measured, and were right.
+    pub products: Vec<products::Measurement>,
     /// The segments and bags that were measured, and were right.
     pub bags: Vec<bags::Measurement>,
     /// The lookups that were measured, and were right.
@@ -88,6 +91,7 @@ pub fn run(client: &Client, options: &Options) -> Run {
     run_lookups(client, options, &mut run);
     run_collectives(client, options, &mut run);
     run_sorts(client, options, &mut run);
+    run_products(client, options, &mut run);
     run_tensor_cores(client, options, &mut run);
     run_bags(client, options, &mut run);
     run
@@ -163,6 +167,28 @@ fn run_sorts(client: &Client, options: &Options, run: &mut Run) {
             Err(error) => {
                 let name = workload.name();
                 println!("{name:<42} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
+}
+
+/// The same of the products.
+fn run_products(client: &Client, options: &Options, run: &mut Run) {
+    use products::{Measurement, Plan};
+    if options.products().is_empty() {
+        return;
+    }
+    println!("{}", Measurement::header());
+    for Plan { workload, schedule } in options.products() {
+        match Measurement::take(client, workload, *schedule) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.products.push(measurement);
+            }
+            Err(error) => {
+                let name = workload.name();
+                println!("{name:<56} FAILED: {error}");
                 run.failed.push((name, error));
             }
         }

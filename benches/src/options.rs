@@ -3,6 +3,7 @@
 use crate::bags;
 use crate::collectives;
 use crate::lookups;
+use crate::products;
 use crate::sorting;
 use crate::tensor_cores;
 use crate::timing::Schedule;
@@ -30,6 +31,7 @@ pub struct Options {
     plans: Vec<Plan>,
     collectives: Vec<collectives::Plan>,
     sorts: Vec<sorting::Plan>,
+    products: Vec<products::Plan>,
     tensor_cores: Vec<tensor_cores::Workload>,
     bags: Vec<bags::Plan>,
     lookups: Vec<lookups::Plan>,
@@ -97,6 +99,7 @@ impl Options {
         Self {
             collectives: collectives::plans(client),
             sorts: sorting::plans(client),
+            products: products::plans(client),
             tensor_cores: tensor_cores::workloads(client),
             bags: bags::plans(client),
             lookups: lookups::plans(client),
@@ -167,6 +170,7 @@ impl Options {
             plans: large.chain(small).collect(),
             collectives: vec![],
             sorts: vec![],
+            products: vec![],
             tensor_cores: vec![],
             bags: vec![],
             lookups: vec![],
@@ -184,6 +188,7 @@ impl Options {
         self.plans.retain(|plan| wanted(plan.workload.name()));
         self.collectives.retain(|plan| wanted(plan.workload.name()));
         self.sorts.retain(|plan| wanted(plan.workload.name()));
+        self.products.retain(|plan| wanted(plan.workload.name()));
         self.tensor_cores.retain(|workload| wanted(workload.name()));
         self.bags.retain(|plan| wanted(plan.workload.name()));
         self.lookups.retain(|plan| wanted(plan.workload.name()));
@@ -193,6 +198,11 @@ impl Options {
     /// What will be measured, in this order.
     pub fn plans(&self) -> &[Plan] {
         &self.plans
+    }
+
+    /// Which products will be measured, after the sorts.
+    pub fn products(&self) -> &[products::Plan] {
+        &self.products
     }
 
     /// Which segments and bags will be measured, after the sorts.

@@ -274,6 +274,12 @@ impl Place {
         }
     }
 
+    /// Zeros of that shape.
+    pub(crate) fn zeros(&self, shape: Shape) -> CubeTensor {
+        let out = self.clone();
+        zeros_client(out.client, out.device, shape, out.dtype)
+    }
+
     /// The same with elements of another type.
     pub(crate) fn of_type(self, dtype: DType) -> Self {
         Self { dtype, ..self }

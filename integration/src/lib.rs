@@ -37,6 +37,10 @@
 //! | [`scan`](fn@scan): [`cumsum`], [`cumprod`], [`cummin`], [`cummax`] | `out[.., n, ..]` is all of `tensor[.., 0..=n, ..]` combined | yes |
 //! | [`mask_select`] | the elements where a mask is true | the result's, at their places |
 //! | [`nonzero`], [`argwhere`] | the coordinates where a mask is true | none |
+//! | [`matmul`](matmul()), [`grouped_matmul`], [`gather_matmul`] | products of matrices, of rows in groups, of rows that an index names | both operands |
+//! | [`matmul_scatter`] | products of rows in groups, weighted and added up | rows, matrices, factors |
+//!
+//! [`MoeLayer`] is a mixture of experts made of these.
 //!
 //! The `..` stand for the other axes, which keep their extents; the index is a tensor of rank 1 of any
 //! integer type. Tensors of integers go through the same ops, without gradients. [`IndexOps`] has the
@@ -58,6 +62,7 @@ mod gradients;
 mod histogram;
 mod kind;
 mod lookup;
+mod matmul;
 mod methods;
 mod ops;
 mod scan;
@@ -77,6 +82,10 @@ pub use girih_kernels::{
 pub use histogram::{HistogramBackend, histogram, weighted_bincount, weighted_histogram};
 pub use kind::Kind;
 pub use lookup::{LookupBackend, LookupKind, paged_gather, sum_along_axis, take_along_axis};
+pub use matmul::{
+    MatmulBackend, MoeActivation, MoeLayer, MoeLayerConfig, gather_matmul, grouped_matmul, matmul,
+    matmul_scatter,
+};
 pub use methods::IndexOps;
 pub use ops::{gather, scatter, scatter_sum};
 pub use scan::{

@@ -4,6 +4,7 @@
 //! So each op checks here all that its launcher would refuse.
 
 mod lookups;
+mod products;
 
 use burn::backend::DispatchDevice;
 use burn::backend::cubecl::dtype_to_storage_type;

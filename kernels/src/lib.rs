@@ -19,6 +19,9 @@
 //! | [`embedding_bag`] | rows of a table that indices name, combined bag by bag |
 //! | [`nonzero`] | the coordinates of elements that are not 0 |
 //! | [`unique_consecutive`], [`run_length`] | runs of equal elements |
+//! | [`matmul`](matmul()), [`matmul_into`] | `out[.., m, n] =` the sum over `k` of `a[.., m, k] b[.., k, n]` |
+//! | [`grouped_matmul`], [`grouped_inner_matmul`] | the same for rows, or positions of `k`, in groups |
+//! | [`gather_matmul`], [`gather_matmul_scatter_into`] | the same with rows that lists name |
 //! | [`unique`] | the values that are there, in order, how often, and which each element has |
 //!
 //! Tensors are [`TensorHandle`](cubecl::std::tensor::TensorHandle)s with any strides. Every call is checked before
@@ -90,6 +93,10 @@ pub mod raw {
     pub mod compact {
         pub use crate::compact::raw::*;
     }
+    /// Of products.
+    pub mod matmul {
+        pub use crate::matmul::raw::*;
+    }
     /// Of scans.
     pub mod scan {
         pub use crate::scan::raw::*;
@@ -105,10 +112,6 @@ pub mod raw {
         pub use crate::scatter::vote::{elect_kernel, vote_kernel};
     }
     pub use crate::sort::raw as sort;
-    /// Of products of matrices.
-    pub mod matmul {
-        pub use crate::matmul::raw::*;
-    }
     /// Of segments.
     pub mod segment {
         pub use crate::segment::raw::*;
@@ -131,7 +134,12 @@ pub use explain::{
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
 pub use histogram::{bincount, bins_of, histogram, supports_histogram};
-pub use matmul::Activation;
+pub use matmul::{
+    Activation, MatmulOptions, MatmulPath, MatmulPlan, MatmulTile, Route, Routed,
+    explain_gather_matmul_scatter, explain_grouped_matmul, explain_matmul, gather_matmul,
+    gather_matmul_scatter_into, grouped_inner_matmul, grouped_matmul, grouped_matmul_into, matmul,
+    matmul_into, supports_matmul,
+};
 pub use paged::{page_rows, page_rows_type, paged_gather};
 pub use scan::{
     Determinism, ScanOperation, ScanOperator, ScanOptions, ScanPath, Segments, scan, scan_into,

@@ -16,6 +16,8 @@ mod burn;
 #[cfg(feature = "burn")]
 mod host_burn;
 #[cfg(feature = "burn")]
+mod layers;
+#[cfg(feature = "burn")]
 pub mod rivals;
 
 /// What a run gave, and of Burn's ops the lines and the names of those that failed.
@@ -73,8 +75,10 @@ fn of_burn(rt: &Rt, filters: &[String]) -> (Vec<Value>, Vec<String>) {
     let (measured, mut failed) = burn::run(rt, filters);
     let (rivals, failed_rivals) = rivals::run(rt, filters);
     failed.extend(failed_rivals);
+    let (layers, failed_layers) = layers::run(rt, filters);
+    failed.extend(failed_layers);
     let measured = measured.iter().map(burn::Measurement::json);
-    (measured.chain(rivals).collect(), failed)
+    (measured.chain(rivals).chain(layers).collect(), failed)
 }
 
 #[cfg(not(feature = "burn"))]
@@ -103,11 +107,12 @@ impl Outcome {
             bags,
             lookups,
             host,
+            products,
             tensor_cores,
             ..
         } = &self.run;
         let kernels = measured.len() + collectives.len() + sorts.len() + bags.len();
-        let kernels = kernels + lookups.len() + tensor_cores.len();
+        let kernels = kernels + lookups.len() + tensor_cores.len() + products.len();
         kernels + host.len() + self.burn.len()
     }
 
@@ -128,6 +133,7 @@ fn write(outcome: &Outcome, path: &Path) -> std::io::Result<()> {
         &mut file,
         run.tensor_cores.iter().map(serde_json::to_string),
     )?;
+    lines(&mut file, run.products.iter().map(serde_json::to_string))?;
     lines(&mut file, run.host.iter().map(serde_json::to_string))?;
     lines(&mut file, outcome.burn.iter().map(serde_json::to_string))?;
     file.flush()

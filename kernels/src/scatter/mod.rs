@@ -137,8 +137,8 @@ impl From<Duplicates> for ScatterOptions {
 /// | | kernels, unless [`ScatterOptions::path`] names some |
 /// |---|---|
 /// | [`Set`](ScatterMode::Set) | plain stores of the widest vectors; with a winner, a vote before |
-/// | the others, on a CPU | atomics |
-/// | the others, on a GPU | [`ScatterPath::Combined`], or [`ScatterPath::Privatised`] where the target is small, with the widest atomics there are for the type: 16 bytes on recent NVIDIA GPUs |
+/// | the others, on CUDA | [`ScatterPath::Combined`], or [`ScatterPath::Privatised`] where the target is small, with the widest atomics there are for the type: 16 bytes on recent GPUs |
+/// | the others elsewhere | [`ScatterPath::Atomic`] |
 /// | where the device has no such atomic, or with [`Duplicates::Deterministic`] of floats | sorted by place, then combined |
 ///
 /// ```

@@ -235,8 +235,8 @@ fn combine(case: &Case<'_>, options: &ScatterOptions) -> Result<(Way, &'static s
 fn suiting(case: &Case<'_>, widths: [usize; 2]) -> (Way, &'static str) {
     let [width, atomic] = widths;
     let straight = |why| (direct(widths), why);
-    if case.device.target() == Target::Cpu {
-        return straight("units of a CPU seldom meet");
+    if case.device.target() != Target::Cuda {
+        return straight("the device combines atomically");
     }
     if require_cubes(case.device).is_err() || few(case).is_err() {
         return straight("the device's cubes cannot combine them before");

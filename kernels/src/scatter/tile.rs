@@ -244,7 +244,7 @@ fn sort(places: &mut [u32], order: &mut [u32], #[comptime] plan: TilePlan) {
                 let high = low + step;
                 let (a, b) = (places[low], places[high]);
                 let ascends = (low & size) == 0;
-                if (a > b) == ascends && a != b {
+                if select(ascends, a > b, a < b) {
                     let (x, y) = (order[low], order[high]);
                     places[low] = b;
                     places[high] = a;

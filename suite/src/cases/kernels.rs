@@ -7,6 +7,7 @@ mod gather;
 mod histogram;
 pub mod hopper;
 mod keys;
+pub mod matmul;
 pub(super) mod model;
 mod paged;
 mod refusals;
@@ -27,6 +28,7 @@ pub fn cases() -> Vec<Case> {
         compact::cases(),
         explain::cases(),
         gather::cases(),
+        matmul::all_cases(),
         histogram::cases(),
         hopper::cases(),
         scatter::cases(),

@@ -68,6 +68,7 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
         offline_sort::cases(),
         groups::instructions::cases(),
         groups::costs::cases(),
+        kernels::matmul::tiled::cases(),
         kernels::hopper::compiled::cases(),
         kernels::scan::compiled::cases(),
         kernels::segment::compiled::cases(),

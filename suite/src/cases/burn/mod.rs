@@ -6,6 +6,7 @@ mod fusion;
 mod gradients;
 mod host;
 mod lookups;
+mod matmul;
 mod readme;
 mod refusals;
 mod report;
@@ -25,6 +26,7 @@ pub fn cases() -> Vec<Case> {
         forward::cases(),
         fusion::cases(),
         gradients::cases(),
+        matmul::cases(),
         lookups::cases(),
         readme::cases(),
         refusals::cases(),
