@@ -86,6 +86,18 @@ pub struct Form {
 }
 
 impl Form {
+    /// Whether there is such a kernel: a cluster shares two blocks of 64 lines at the least where a block has 64 lines, and no
+    /// rows that are gathered; and its buffers fit in shared memory.
+    pub const fn is_possible(&self) -> bool {
+        let halves = match (self.share, self.majors[1]) {
+            (Share::B, Major::Mn) => self.columns >= 128,
+            _ => true,
+        };
+        let gathers = matches!(self.routing, Routing::Gather);
+        let shares_a = matches!(self.share, Share::A);
+        halves && !(gathers && shares_a) && self.stages > 2 && self.shared_bytes() <= 227 * 1024
+    }
+
     /// Whether registers change hands: those who multiply need more than they start with.
     pub const fn trades_registers(&self) -> bool {
         self.columns > 128

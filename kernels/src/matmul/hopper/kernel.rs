@@ -75,6 +75,10 @@ pub fn hopper_kernel<E: Float, O: Float, P: Float, I: Int, N: Size, W: Size>(
     #[comptime] form: Form,
     #[define(E, O, P, I)] _types: [ElemType; 4],
 ) {
+    comptime!(assert!(
+        form.is_possible(),
+        "girih: a product on Hopper has the form {form:?}; those that `Form::is_possible` takes are allowed"
+    ));
     let mut memory = shared_aligned::<u32>(comptime!(form.shared_bytes() as usize / 4), 1024usize);
     let base = shared_address::<u32>(memory.as_ptr());
     let ring = Ring {
@@ -337,10 +341,6 @@ fn gather_and_load<E: Float, I: Int>(
     problem: &Problem,
     #[comptime] form: Form,
 ) {
-    comptime!(assert!(
-        form.stages > BEHIND && form.cubes() == 1,
-        "girih: a gathered product has more than {BEHIND} buffers, and no clusters"
-    ));
     let (rank, first, clusters) = cluster(form);
     let tiles = count_tiles(memory, problem, form);
     let part = UNIT_POS % 8u32;

@@ -233,11 +233,9 @@ pub fn form(device: &Device, product: &Product<'_>) -> Form {
     // Two tiles at a time where that leaves few without work.
     let pairs = |count: usize| count.is_multiple_of(2) || count >= 15;
     let halves_b = columns > 64 || majors[1] == Major::K;
-    let share = if product.gather.is_some() {
-        Share::Nothing
-    } else if halves_b && pairs(down) && (groups != Groups::Rows || down >= 8) {
+    let share = if halves_b && pairs(down) && (groups != Groups::Rows || down >= 8) {
         Share::B
-    } else if pairs(across) {
+    } else if pairs(across) && product.gather.is_none() {
         Share::A
     } else {
         Share::Nothing

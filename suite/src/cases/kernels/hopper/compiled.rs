@@ -202,6 +202,8 @@ fn gathered_and_scattered_rows_compile(toolkit: &Toolkit) -> Result<(), Error> {
         ..LARGE
     };
     compile(toolkit, form, [BF16; 2])?.assert_sass("LDGSTS.E.BYPASS.128");
+    let share = Share::B;
+    compile(toolkit, Form { share, ..form }, [BF16; 2])?.assert_ptx("multicast::cluster");
     for (writing, output) in [
         (Writing::Set, BF16),
         (Writing::Add, BF16),
