@@ -18,7 +18,7 @@ pub struct Measurement {
     /// The workload in words.
     pub name: String,
     /// What is done.
-    pub op: Op,
+    pub op: String,
     /// The elements.
     pub dtype: Dtype,
     /// Rows of the source and of the output, and indices.
@@ -70,7 +70,7 @@ impl Measurement {
         Ok(Self {
             peer: "girih",
             name: workload.name(),
-            op: workload.op,
+            op: workload.op_name(),
             dtype: workload.dtype,
             rows: workload.rows,
             columns: workload.columns,
@@ -135,7 +135,7 @@ impl Measurement {
     fn masked<'a>(&self, measured: &'a [Self]) -> Option<&'a Self> {
         let reports = self.bounds == bounds_name(Bounds::Report);
         let same = |other: &&Self| {
-            let workload = |of: &Self| (of.op, of.dtype, of.rows, of.columns, of.data);
+            let workload = |of: &Self| (of.op.clone(), of.dtype, of.rows, of.columns, of.data);
             other.bounds == bounds_name(Bounds::Mask) && workload(other) == workload(self)
         };
         measured.iter().find(|other| reports && same(other))
@@ -147,7 +147,7 @@ impl Measurement {
         let part = |gather: &Self| {
             let copy = measured
                 .iter()
-                .find(|copy| copy.op == Op::Copy && of_rows(copy) == of_rows(gather))?;
+                .find(|copy| copy.op == Op::Copy.name() && of_rows(copy) == of_rows(gather))?;
             let percent = |own: f64, copied: f64| own / copied * 100.0;
             let median = percent(gather.median_gb_per_s, copy.median_gb_per_s);
             let window = percent(gather.window_gb_per_s, copy.window_gb_per_s);
@@ -156,7 +156,7 @@ impl Measurement {
                 gather.name, copy.name
             ))
         };
-        let gathers = measured.iter().filter(|one| one.op == Op::Gather);
+        let gathers = measured.iter().filter(|one| one.op == Op::Gather.name());
         gathers.filter_map(part).collect()
     }
 

@@ -11,6 +11,7 @@ use crate::workload::{Data, Dtype, Op, TRIALS, Way, Workload};
 use cubecl::client::Client;
 use girih::Bounds;
 use girih::device::{Device, Target};
+use girih_kernels::{Duplicates, ScatterPath};
 
 /// Elements of a row, where the workload does not vary them.
 const COLUMNS: usize = 128;
@@ -134,15 +135,7 @@ impl Options {
         for dtype in [Dtype::F32, Dtype::Bf16] {
             workloads.push(Workload::gather(dtype, 8192, COLUMNS));
         }
-        for data in [Data::Uniform, Data::Among(1024), Data::Among(16)] {
-            workloads.push(Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data));
-        }
-        workloads.push(Workload::scatter(
-            Op::ScatterSet,
-            rows,
-            COLUMNS,
-            Data::Uniform,
-        ));
+        workloads.extend(scatters(rows));
         for &length in scale.lengths {
             workloads.push(Workload::scan(length));
             if length >= 1 << 24 {
@@ -238,6 +231,40 @@ impl Options {
     }
 }
 
+/// Where the rows of a scatter go, from spread to contended.
+const SPREADS: [Data; 7] = [
+    Data::Uniform,
+    Data::Sorted,
+    Data::Zipf,
+    Data::TenthInOne,
+    Data::Among(1024),
+    Data::Among(16),
+    Data::Among(1),
+];
+
+/// Scatters of so many rows: by the launcher's choice and by each path, one after another.
+fn scatters(rows: usize) -> Vec<Workload> {
+    let mut workloads = vec![];
+    for data in SPREADS {
+        let add = Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data);
+        workloads.push(add);
+        workloads.push(add.by(ScatterPath::Atomic));
+        if matches!(data, Data::Among(few) if few <= 16) {
+            workloads.push(add.by(ScatterPath::Combined));
+        }
+        workloads.push(add.promising(Duplicates::Deterministic));
+    }
+    for data in [Data::Uniform, Data::Zipf, Data::Among(1)] {
+        let add = Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data).of(Dtype::Bf16);
+        workloads.extend([add, add.by(ScatterPath::Atomic)]);
+        let elements = Workload::scatter(Op::ScatterAdd, rows, 1, data);
+        workloads.extend([elements, elements.by(ScatterPath::Atomic)]);
+    }
+    let set = Workload::scatter(Op::ScatterSet, rows, COLUMNS, Data::Uniform);
+    workloads.extend([set, set.promising(Duplicates::LastWins)]);
+    workloads
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -272,7 +299,7 @@ mod tests {
         assert!(!trials.plans().is_empty());
         let chosen = all.clone().only(&["scatter_set".into(), "copy".into()]);
         let ops: Vec<_> = chosen.plans().iter().map(|p| p.workload.op).collect();
-        assert_eq!(ops, [Op::Copy, Op::ScatterSet]);
+        assert_eq!(ops, [Op::Copy, Op::ScatterSet, Op::ScatterSet]);
         assert!(all.only(&["no such thing".into()]).plans().is_empty());
     }
 

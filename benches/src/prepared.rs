@@ -96,7 +96,7 @@ impl Prepared {
                     gather_bulk(&self.client, source, index, output, rows)?;
                     None
                 }
-                Way::Launcher => {
+                Way::Launcher | Way::Path(_) => {
                     let client = &self.client;
                     Some(gather_into(client, source, index, output, 0, bounds)?)
                 }
@@ -104,8 +104,9 @@ impl Prepared {
             Op::ScatterAdd | Op::ScatterSet => {
                 let mode = op.mode().unwrap_or(ScatterMode::Set);
                 let client = &self.client;
+                let options = self.workload.options();
                 Some(scatter_into(
-                    client, output, index, source, 0, mode, bounds,
+                    client, output, index, source, 0, mode, options,
                 )?)
             }
         };

@@ -222,6 +222,7 @@ impl Measurement {
             bias_stride: 1,
             activation: Activation::Identity,
             ends: is_grouped.then_some(&ends_list),
+            groups_of_inner: false,
             gather: (op == Op::GatherGrouped).then_some(&tokens_list),
             scatter: None,
             weights: None,

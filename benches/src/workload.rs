@@ -6,7 +6,10 @@ use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use girih::Bounds;
 use girih::device::Device;
 use girih_kernels::raw::supports_bulk;
-use girih_kernels::{ScatterMode, supports_gather, supports_scan, supports_scatter};
+use girih_kernels::{
+    Duplicates, ScatterMode, ScatterOptions, ScatterPath, supports_gather, supports_scan,
+    supports_scatter,
+};
 use half::bf16;
 use serde::{Serialize, Serializer};
 
@@ -149,6 +152,12 @@ pub enum Data {
     Uniform,
     /// The first so many rows, each as likely as any other.
     Among(usize),
+    /// Rows by Zipf's law with exponent 1.05: the first most often, a tenth of all times.
+    Zipf,
+    /// A tenth of them at row 7, the others uniform.
+    TenthInOne,
+    /// As uniform, in ascending order.
+    Sorted,
 }
 
 impl Data {
@@ -157,7 +166,11 @@ impl Data {
         match self {
             Self::InOrder => "in order".into(),
             Self::Uniform => "uniform".into(),
+            Self::Among(1) => "one row".into(),
             Self::Among(rows) => format!("{rows} rows"),
+            Self::Zipf => "zipf 1.05".into(),
+            Self::TenthInOne => "10 % in one row".into(),
+            Self::Sorted => "sorted".into(),
         }
     }
 }
@@ -176,6 +189,8 @@ pub enum Way {
     Launcher,
     /// By bulk copies, so many rows a cube.
     Bulk(usize),
+    /// By these kernels of a scatter.
+    Path(ScatterPath),
 }
 
 impl Way {
@@ -184,6 +199,7 @@ impl Way {
         match self {
             Self::Launcher => None,
             Self::Bulk(rows) => Some(format!("bulk {rows}")),
+            Self::Path(path) => Some(format!("by {path:?}").to_lowercase()),
         }
     }
 }
@@ -203,7 +219,9 @@ pub struct Workload {
     pub data: Data,
     /// What an index out of range does; none is.
     pub bounds: Bounds,
-    /// How a gather is done.
+    /// What is promised of several rows that are scattered to one place.
+    pub duplicates: Duplicates,
+    /// How a gather or scatter is done.
     pub way: Way,
 }
 
@@ -217,6 +235,7 @@ impl Workload {
             columns,
             data: Data::Uniform,
             bounds: Bounds::Mask,
+            duplicates: Duplicates::Unordered,
             way: Way::Launcher,
         }
     }
@@ -268,16 +287,57 @@ impl Workload {
         Self { bounds, ..self }
     }
 
+    /// The same by these kernels.
+    pub const fn by(self, path: ScatterPath) -> Self {
+        Self {
+            way: Way::Path(path),
+            ..self
+        }
+    }
+
+    /// The same under another promise of what goes to one place.
+    pub const fn promising(self, duplicates: Duplicates) -> Self {
+        Self { duplicates, ..self }
+    }
+
+    /// The same of elements of another type.
+    pub const fn of(self, dtype: Dtype) -> Self {
+        Self { dtype, ..self }
+    }
+
+    /// How it scatters.
+    pub(crate) const fn options(&self) -> ScatterOptions {
+        ScatterOptions {
+            bounds: self.bounds,
+            duplicates: self.duplicates,
+            path: match self.way {
+                Way::Path(path) => Some(path),
+                Way::Launcher | Way::Bulk(_) => None,
+            },
+        }
+    }
+
+    /// The operation, and what it promises if that is not the default.
+    pub fn op_name(&self) -> String {
+        let promise = match self.duplicates {
+            Duplicates::Unordered => "",
+            Duplicates::LastWins => " last wins",
+            Duplicates::FirstWins => " first wins",
+            Duplicates::Deterministic => " deterministic",
+        };
+        self.op.name().to_owned() + promise
+    }
+
     /// The name in tables: operation, type, size, and what is not the default.
     pub fn name(&self) -> String {
         let mut name = format!(
             "{} {} {}x{}",
-            self.op.name(),
+            self.op_name(),
             self.dtype.name(),
             self.rows,
             self.columns
         );
-        if let Data::Among(_) = self.data {
+        if !matches!(self.data, Data::InOrder | Data::Uniform) {
             name += &format!(" {}", self.data.name());
         }
         if self.bounds != Bounds::Mask {
@@ -313,7 +373,7 @@ impl Workload {
     pub fn supported(&self, client: &Client) -> girih::Result<()> {
         let device = Device::of(client);
         let elem = self.dtype.elem();
-        if self.way != Way::Launcher {
+        if let Way::Bulk(_) = self.way {
             supports_bulk(&device)?;
         }
         match (self.op, self.op.mode()) {
@@ -339,6 +399,9 @@ impl Workload {
     /// those of 2^28 elements, which wander about 0.
     pub(crate) const fn random_bits(&self) -> u32 {
         match (self.op, self.dtype) {
+            // Of few bits, so that many to one place are exact too.
+            (Op::ScatterAdd, Dtype::Bf16) => 1,
+            (Op::ScatterAdd, _) if !matches!(self.data, Data::Uniform | Data::Sorted) => 2,
             (Op::ScatterAdd | Op::Scan | Op::Trial(_), _) => data::BITS_TO_SUM,
             (_, Dtype::F32) => 24,
             (_, Dtype::Bf16) => 8,

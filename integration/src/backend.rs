@@ -9,7 +9,7 @@ use burn::backend::{
     tensor::{FloatTensor, IntTensor},
 };
 use girih::Bounds;
-use girih_kernels::ScatterMode;
+use girih_kernels::{ScatterMode, ScatterOptions};
 
 /// Gather and scatter on a backend's own tensors.
 ///
@@ -60,7 +60,7 @@ pub trait IndexBackend: Backend {
         bounds: Bounds,
     ) -> IntTensor<Self>;
 
-    /// A float target with slices written or added to.
+    /// A float target with slices written or combined with.
     #[fusion(meta = metadata::scatter)]
     fn scatter_float(
         target: FloatTensor<Self>,
@@ -68,10 +68,10 @@ pub trait IndexBackend: Backend {
         updates: FloatTensor<Self>,
         axis: usize,
         mode: ScatterMode,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (FloatTensor<Self>, IntTensor<Self>);
 
-    /// An integer target with slices written or added to.
+    /// An integer target with slices written or combined with.
     #[fusion(meta = metadata::scatter)]
     fn scatter_int(
         target: IntTensor<Self>,
@@ -79,7 +79,7 @@ pub trait IndexBackend: Backend {
         updates: IntTensor<Self>,
         axis: usize,
         mode: ScatterMode,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (IntTensor<Self>, IntTensor<Self>);
 
     /// Sums of float slices, `extent` of them along the axis.
@@ -89,7 +89,7 @@ pub trait IndexBackend: Backend {
         index: IntTensor<Self>,
         axis: usize,
         extent: usize,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (FloatTensor<Self>, IntTensor<Self>);
 
     /// Sums of integer slices, `extent` of them along the axis.
@@ -99,7 +99,7 @@ pub trait IndexBackend: Backend {
         index: IntTensor<Self>,
         axis: usize,
         extent: usize,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (IntTensor<Self>, IntTensor<Self>);
 
     /// Sums of float slices without a record: under any policy but [`Bounds::Report`].
@@ -109,7 +109,7 @@ pub trait IndexBackend: Backend {
         index: IntTensor<Self>,
         axis: usize,
         extent: usize,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> FloatTensor<Self>;
 
     /// The same of integers.
@@ -119,7 +119,7 @@ pub trait IndexBackend: Backend {
         index: IntTensor<Self>,
         axis: usize,
         extent: usize,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> IntTensor<Self>;
 }
 
@@ -127,7 +127,7 @@ pub trait IndexBackend: Backend {
 /// the functions that [`cube`](crate::cube) allocates with.
 #[cfg(feature = "fusion")]
 mod metadata {
-    use super::{Bounds, ScatterMode};
+    use super::{Bounds, ScatterMode, ScatterOptions};
     use crate::cube::{RECORD_DTYPE, record_shape, with_extent};
     use burn::backend::fusion::custom::TensorSpec;
 
@@ -143,7 +143,7 @@ mod metadata {
         axis: &usize,
         bounds: &Bounds,
     ) -> Outputs {
-        scatter_sum(table, index, axis, &index.shape[0], bounds)
+        scatter_sum(table, index, axis, &index.shape[0], &(*bounds).into())
     }
 
     pub(super) fn gather_alone(
@@ -160,9 +160,9 @@ mod metadata {
         index: &TensorSpec,
         axis: &usize,
         extent: &usize,
-        bounds: &Bounds,
+        options: &ScatterOptions,
     ) -> TensorSpec {
-        scatter_sum(updates, index, axis, extent, bounds).0
+        scatter_sum(updates, index, axis, extent, options).0
     }
 
     pub(super) fn scatter(
@@ -171,9 +171,9 @@ mod metadata {
         _updates: &TensorSpec,
         _axis: &usize,
         _mode: &ScatterMode,
-        bounds: &Bounds,
+        options: &ScatterOptions,
     ) -> Outputs {
-        (target.clone(), record(bounds))
+        (target.clone(), record(&options.bounds))
     }
 
     pub(super) fn scatter_sum(
@@ -181,9 +181,12 @@ mod metadata {
         _index: &TensorSpec,
         axis: &usize,
         extent: &usize,
-        bounds: &Bounds,
+        options: &ScatterOptions,
     ) -> Outputs {
         let shape = with_extent(&updates.shape, *axis, *extent);
-        (TensorSpec::new(shape, updates.dtype), record(bounds))
+        (
+            TensorSpec::new(shape, updates.dtype),
+            record(&options.bounds),
+        )
     }
 }

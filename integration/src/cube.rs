@@ -1,20 +1,16 @@
 //! The ops on CubeCL's tensors: girih's launchers.
 
-use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn::backend::TensorMetadata;
 use burn::tensor::{DType, Shape};
 use burn_cubecl::{
     CubeBackend, CubeDevice,
-    kernel::{cast, into_contiguous, untile},
+    kernel::{into_contiguous, untile},
     ops::numeric::{empty_device_contiguous_dtype, zeros_client},
     tensor::CubeTensor,
 };
-use cubecl::{
-    client::Client,
-    ir::{ElemType, FloatKind},
-    std::tensor::TensorHandle,
-};
+use cubecl::{client::Client, std::tensor::TensorHandle};
 use girih::{Bounds, view::Report};
-use girih_kernels::{ScatterMode, supports_scatter};
+use girih_kernels::{ScatterMode, ScatterOptions};
 
 use crate::IndexBackend;
 
@@ -58,9 +54,9 @@ impl IndexBackend for CubeBackend {
         updates: CubeTensor,
         axis: usize,
         mode: ScatterMode,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (CubeTensor, CubeTensor) {
-        scatter(target, index, updates, axis, mode, bounds)
+        scatter(target, index, updates, axis, mode, options)
     }
 
     fn scatter_int(
@@ -69,9 +65,9 @@ impl IndexBackend for CubeBackend {
         updates: CubeTensor,
         axis: usize,
         mode: ScatterMode,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (CubeTensor, CubeTensor) {
-        scatter(target, index, updates, axis, mode, bounds)
+        scatter(target, index, updates, axis, mode, options)
     }
 
     fn scatter_sum_float(
@@ -79,9 +75,9 @@ impl IndexBackend for CubeBackend {
         index: CubeTensor,
         axis: usize,
         extent: usize,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (CubeTensor, CubeTensor) {
-        scatter_sum(updates, index, axis, extent, bounds)
+        scatter_sum(updates, index, axis, extent, options)
     }
 
     fn scatter_sum_int(
@@ -89,9 +85,9 @@ impl IndexBackend for CubeBackend {
         index: CubeTensor,
         axis: usize,
         extent: usize,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (CubeTensor, CubeTensor) {
-        scatter_sum(updates, index, axis, extent, bounds)
+        scatter_sum(updates, index, axis, extent, options)
     }
 
     fn gather_float_alone(
@@ -117,9 +113,9 @@ impl IndexBackend for CubeBackend {
         index: CubeTensor,
         axis: usize,
         extent: usize,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> CubeTensor {
-        summed(updates, index, axis, extent, bounds).0
+        summed(updates, index, axis, extent, options).0
     }
 
     fn scatter_sum_int_alone(
@@ -127,9 +123,9 @@ impl IndexBackend for CubeBackend {
         index: CubeTensor,
         axis: usize,
         extent: usize,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> CubeTensor {
-        summed(updates, index, axis, extent, bounds).0
+        summed(updates, index, axis, extent, options).0
     }
 }
 
@@ -158,17 +154,44 @@ fn gathered(
     (out.tensor(values), report)
 }
 
+fn scatter_sum(
+    updates: CubeTensor,
+    index: CubeTensor,
+    axis: usize,
+    extent: usize,
+    options: ScatterOptions,
+) -> (CubeTensor, CubeTensor) {
+    let out = Place::of(&updates);
+    let (sums, report) = summed(updates, index, axis, extent, options);
+    (sums, out.record(report))
+}
+
+/// The launcher on a target that nothing else uses.
 fn scatter(
     target: CubeTensor,
     index: CubeTensor,
     updates: CubeTensor,
     axis: usize,
     mode: ScatterMode,
-    bounds: Bounds,
+    options: ScatterOptions,
 ) -> (CubeTensor, CubeTensor) {
     let out = Place::of(&target);
-    let (values, report) = scattered(target, index, updates, axis, mode, bounds);
+    let (values, report) = scattered(target, index, updates, axis, mode, options);
     (values, out.record(report))
+}
+
+/// Sums of slices, and what is to be reported.
+fn summed(
+    updates: CubeTensor,
+    index: CubeTensor,
+    axis: usize,
+    extent: usize,
+    options: ScatterOptions,
+) -> (CubeTensor, Option<Report>) {
+    let out = Place::of(&updates);
+    let shape = with_extent(updates.meta.shape(), axis, extent);
+    let zeros = zeros_client(out.client, out.device, shape, out.dtype);
+    scattered(zeros, index, updates, axis, ScatterMode::Add, options)
 }
 
 /// The target with the updates in it, and what is to be reported.
@@ -178,91 +201,15 @@ fn scattered(
     updates: CubeTensor,
     axis: usize,
     mode: ScatterMode,
-    bounds: Bounds,
+    options: ScatterOptions,
 ) -> (CubeTensor, Option<Report>) {
-    let dtype = target.dtype;
-    let [element, by] = [dtype, index.dtype].map(dtype_to_storage_type);
-    let wide =
-        mode == ScatterMode::Add && matches!(sums(&target.client, element, by), Ok(Sums::InF32));
-    if wide {
-        let [target, updates] = [target, updates].map(|tensor| cast(tensor, DType::F32));
-        let (sums, report) = scatter_into(target, index, updates, axis, mode, bounds);
-        return (cast(sums, dtype), report);
-    }
-    scatter_into(writable(target), index, updates, axis, mode, bounds)
-}
-
-fn scatter_sum(
-    updates: CubeTensor,
-    index: CubeTensor,
-    axis: usize,
-    extent: usize,
-    bounds: Bounds,
-) -> (CubeTensor, CubeTensor) {
-    let out = Place::of(&updates);
-    let (sums, report) = summed(updates, index, axis, extent, bounds);
-    (sums, out.record(report))
-}
-
-/// Sums of slices, and what is to be reported.
-fn summed(
-    updates: CubeTensor,
-    index: CubeTensor,
-    axis: usize,
-    extent: usize,
-    bounds: Bounds,
-) -> (CubeTensor, Option<Report>) {
-    let out = Place::of(&updates);
-    let shape = with_extent(updates.meta.shape(), axis, extent);
-    let zeros = zeros_client(out.client, out.device, shape, out.dtype);
-    scattered(zeros, index, updates, axis, ScatterMode::Add, bounds)
-}
-
-/// The launcher on a target that nothing else uses.
-fn scatter_into(
-    target: CubeTensor,
-    index: CubeTensor,
-    updates: CubeTensor,
-    axis: usize,
-    mode: ScatterMode,
-    bounds: Bounds,
-) -> (CubeTensor, Option<Report>) {
+    let target = writable(target);
     let out = Place::of(&target);
     let [into, index, updates] = [target.clone(), index, updates].map(handle);
     let checked =
-        girih_kernels::scatter_into(&out.client, &into, &index, &updates, axis, mode, bounds);
+        girih_kernels::scatter_into(&out.client, &into, &index, &updates, axis, mode, options);
     let ((), report) = checked.unwrap_or_else(unchecked_call).into_parts();
     (target, report)
-}
-
-/// How updates of a type are added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sums {
-    /// In memory, one by one.
-    InPlace,
-    /// In f32, and rounded once at the end: 16-bit floats on a device that cannot add them one by one.
-    InF32,
-}
-
-/// How a device adds updates of a type at indices of another.
-///
-/// # Errors
-/// Where it cannot.
-pub(crate) fn sums(client: &Client, element: ElemType, index: ElemType) -> girih::Result<Sums> {
-    let supported = |element, mode| supports_scatter(client, element, index, mode, 1);
-    supported(element, ScatterMode::Set)?;
-    let narrow = matches!(
-        element,
-        ElemType::Float(FloatKind::F16) | ElemType::Float(FloatKind::BF16)
-    );
-    match supported(element, ScatterMode::Add) {
-        Ok(()) => Ok(Sums::InPlace),
-        Err(_) if narrow => {
-            supported(ElemType::Float(FloatKind::F32), ScatterMode::Add)?;
-            Ok(Sums::InF32)
-        }
-        Err(lacks) => Err(lacks),
-    }
 }
 
 /// An op's public function has checked its call, so that nothing is left for the launcher to refuse.

@@ -3,7 +3,7 @@
 use burn::backend::{Dispatch, DispatchTensor};
 use burn::tensor::{Float, Int, kind::Basic};
 use girih::Bounds;
-use girih_kernels::{Determinism, ScanOperation, ScatterMode};
+use girih_kernels::{Determinism, ScanOperation, ScatterMode, ScatterOptions};
 
 use crate::{IndexBackend, ScanBackend};
 
@@ -34,7 +34,7 @@ pub(crate) mod sealed {
             updates: DispatchTensor,
             axis: usize,
             mode: ScatterMode,
-            bounds: Bounds,
+            options: ScatterOptions,
         ) -> Recorded;
 
         fn scatter_sum(
@@ -42,7 +42,7 @@ pub(crate) mod sealed {
             index: DispatchTensor,
             axis: usize,
             extent: usize,
-            bounds: Bounds,
+            options: ScatterOptions,
         ) -> Recorded;
 
         fn scan(
@@ -86,10 +86,10 @@ macro_rules! ops {
                 updates: DispatchTensor,
                 axis: usize,
                 mode: ScatterMode,
-                bounds: Bounds,
+                options: ScatterOptions,
             ) -> Recorded {
                 let (values, record) =
-                    Dispatch::$scatter(target, index, updates, axis, mode, bounds);
+                    Dispatch::$scatter(target, index, updates, axis, mode, options);
                 (values, Some(record))
             }
 
@@ -98,16 +98,16 @@ macro_rules! ops {
                 index: DispatchTensor,
                 axis: usize,
                 extent: usize,
-                bounds: Bounds,
+                options: ScatterOptions,
             ) -> Recorded {
-                match bounds {
+                match options.bounds {
                     Bounds::Report => {
                         let (values, record) =
-                            Dispatch::$scatter_sum(updates, index, axis, extent, bounds);
+                            Dispatch::$scatter_sum(updates, index, axis, extent, options);
                         (values, Some(record))
                     }
                     _ => {
-                        let sums = Dispatch::$sum_alone(updates, index, axis, extent, bounds);
+                        let sums = Dispatch::$sum_alone(updates, index, axis, extent, options);
                         (sums, None)
                     }
                 }

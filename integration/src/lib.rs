@@ -22,6 +22,8 @@
 //! | [`gather`] | `out[.., n, ..] = table[.., index[n], ..]` | table: [`scatter_sum`] of the result's gradient |
 //! | [`scatter`] with [`Scatter::Add`] | `target[.., index[n], ..] += updates[.., n, ..]` | target: itself; updates: [`gather`] |
 //! | [`scatter`] with [`Scatter::Set`] | `target[.., index[n], ..] = updates[.., n, ..]` | target: zero where written; updates: [`gather`] |
+//! | [`scatter`] with [`Scatter::Mul`] | `target[.., index[n], ..] *= updates[.., n, ..]` | that of factors |
+//! | [`scatter`] with [`Scatter::Min`], [`Scatter::Max`] | the smaller or larger of both | to what is equal to it, in equal parts |
 //! | [`take_along_axis`] | `out[.., j, ..] = table[.., index[.., j, ..], ..]` | table: [`sum_along_axis`] of the result's gradient |
 //! | [`sum_along_axis`] | `out[.., index[.., j, ..], ..] += updates[.., j, ..]` into zeros | updates: [`take_along_axis`] |
 //! | [`paged_gather`] | the rows of sequences that lie in pages | pages: sums of the gradients of the copies of each row |
@@ -56,6 +58,7 @@ mod backend;
 mod checked;
 mod cube;
 mod error;
+mod gradients;
 mod histogram;
 mod kind;
 mod lookup;
@@ -72,7 +75,10 @@ pub use burn_cubecl::CubeBackend;
 pub use checked::Checked;
 pub use error::Error;
 pub use girih::{Bounds, view::Offence};
-pub use girih_kernels::{Determinism, ScanOperation, ScatterMode as Scatter, Side};
+pub use girih_kernels::{
+    Determinism, Duplicates, ScanOperation, ScatterMode as Scatter, ScatterOptions, ScatterPath,
+    Side,
+};
 pub use histogram::{HistogramBackend, histogram, weighted_bincount, weighted_histogram};
 pub use kind::Kind;
 pub use lookup::{LookupBackend, LookupKind, paged_gather, sum_along_axis, take_along_axis};

@@ -11,10 +11,12 @@ use burn::backend::cubecl::dtype_to_storage_type;
 use burn::tensor::{DType, Device, Int, Shape, Tensor, kind::Basic};
 use cubecl::{client::Client, ir::ElemType};
 use girih::Bounds;
-use girih_kernels::{ScatterMode, SortOptions, sort_path, supports_scatter};
+use girih_kernels::{
+    ScatterMode, ScatterOptions, SortOptions, sort_path, supports_scatter, supports_scatter_options,
+};
 
 use crate::Error;
-use crate::cube::{sums, with_extent};
+use crate::cube::with_extent;
 use crate::scan::{count_dtype, place_dtype};
 
 /// A call of an op, described by its first tensor.
@@ -96,7 +98,7 @@ impl Call {
         let [element, by] = self.elements(&index)?;
         girih_kernels::supports_gather(&self.client, element, by)?;
         if self.device.is_autodiff() && self.first.dtype.is_float() {
-            sums(&self.client, element, by)?;
+            supports_scatter(&self.client, element, by, ScatterMode::Add, 1)?;
         }
         self.reports(bounds)
     }
@@ -106,8 +108,9 @@ impl Call {
         &self,
         index: &Tensor<1, Int>,
         updates: Argument,
+        extent: usize,
         mode: ScatterMode,
-        bounds: Bounds,
+        options: &ScatterOptions,
     ) -> Result<(), Error> {
         let index = self.beside(Argument::new("index", index))?;
         let updates = self.beside(updates)?;
@@ -130,11 +133,15 @@ impl Call {
                 allowed: format!("{element}, as {} has", self.first.name),
             }));
         }
-        match mode {
-            ScatterMode::Add => sums(&self.client, element, by).map(|_| ())?,
-            _ => supports_scatter(&self.client, element, by, mode, 1)?,
-        }
-        self.reports(bounds)
+        supports_scatter(&self.client, element, by, mode, 1)?;
+        let slices = [extent, index.shape[0]];
+        let others = allowed
+            .iter()
+            .enumerate()
+            .filter(|(axis, _)| *axis != self.axis);
+        let slice = others.map(|(_, extent)| extent).product();
+        supports_scatter_options(&self.client, element, mode, slices, slice, options)?;
+        self.reports(options.bounds)
     }
 
     /// The device scans the first tensor.

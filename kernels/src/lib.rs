@@ -106,7 +106,9 @@ pub mod raw {
         pub use crate::scatter::direct::{
             combine_kernel, combine_strided_kernel, set_kernel, set_strided_kernel,
         };
+        pub use crate::scatter::private::{PrivatePlan, private_kernel};
         pub use crate::scatter::sorted::{Level, keys_kernel, pick_kernel, reduce_kernel};
+        pub use crate::scatter::tile::{TilePlan, tile_kernel};
         pub use crate::scatter::vote::{elect_kernel, vote_kernel};
     }
     pub use crate::sort::raw as sort;
@@ -145,6 +147,7 @@ pub use scan::{
 };
 pub use scatter::{
     Duplicates, ScatterMode, ScatterOptions, ScatterPath, scatter_into, supports_scatter,
+    supports_scatter_options,
 };
 pub use search::{Side, search_sorted};
 pub use segment::{

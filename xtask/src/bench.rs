@@ -30,8 +30,6 @@ fn criterion(device: Device, arguments: &[String], environment: &Environment) ->
             "bench",
             "--package",
             "girih-bench",
-            "--package",
-            "girih-suite",
             "--benches",
             "--features",
             "cpu,vulkan",

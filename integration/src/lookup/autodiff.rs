@@ -100,7 +100,8 @@ impl<B: LookupBackend> Backward<B, 1> for Paged {
             let rows = gradient.shape()[0];
             // A row that is nowhere has number -1, which is masked.
             let list = B::page_rows(table, offsets, count, page, rows, bounds);
-            let sums = B::scatter_sum_float_alone(gradient, list, 0, count * page, Bounds::Mask);
+            let sums =
+                B::scatter_sum_float_alone(gradient, list, 0, count * page, Bounds::Mask.into());
             B::float_reshape(sums, shape)
         });
     }

@@ -10,7 +10,7 @@ use girih::Bounds;
 use girih_kernels::{add_along_axis, supports_add_along_axis};
 
 use super::LookupBackend;
-use crate::cube::{Place, Sums, handle, unchecked_call, with_extent};
+use crate::cube::{Place, handle, unchecked_call, with_extent};
 
 /// The shape of rows of pages.
 pub(crate) fn rows_shape(pages: &Shape, rows: usize) -> Shape {
@@ -164,6 +164,15 @@ fn sum(
         false => sums,
     };
     (sums, record)
+}
+
+/// How elements of a type are added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sums {
+    /// In memory, one by one.
+    InPlace,
+    /// In f32, and rounded once at the end: 16-bit floats on a device that cannot add them one by one.
+    InF32,
 }
 
 /// How a device adds elements of a type along an axis at indices of another.

@@ -6,6 +6,7 @@ use crate::cube::with_extent;
 use crate::lookup::adds;
 use burn::tensor::{Int, Shape, Tensor};
 use girih::Bounds;
+use girih_kernels::{ScatterMode, supports_scatter};
 
 impl Call {
     /// The device takes from the first tensor along the axis at these places, and where gradients are asked for adds those
@@ -74,7 +75,8 @@ impl Call {
         }
         if self.device.is_autodiff() && self.first.dtype.is_float() {
             let rows = girih_kernels::page_rows_type(self.first.shape[0] * self.first.shape[1]);
-            crate::cube::sums(&self.client, self.first.element(self.name)?, rows)?;
+            let element = self.first.element(self.name)?;
+            supports_scatter(&self.client, element, rows, ScatterMode::Add, 1)?;
         }
         self.reports(bounds)
     }

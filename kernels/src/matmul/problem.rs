@@ -89,6 +89,7 @@ impl Problem {
             bias_stride: self.bias_column,
             activation: self.activation,
             ends: self.ends.as_ref(),
+            groups_of_inner: false,
             gather: self.gather.as_ref(),
             scatter: self.scatter.as_ref(),
             weights: self.weights.as_ref(),

@@ -90,3 +90,26 @@ fn floats<A: Numeric, U: Int>(a: A, b: A, #[comptime] smaller: bool) -> bool {
 fn ordered<U: Int>(bits: U, sign: U) -> U {
     bits ^ select(bits >= sign, (sign - U::from_int(1)) | sign, sign)
 }
+
+/// What leaves every value as it is: -0 of a sum of floats, and NaN of their minimum, since a NaN yields to numbers.
+#[cube]
+#[allow(unused_variables)]
+pub(crate) fn identity<A: Numeric>(#[comptime] mode: ScatterMode) -> A {
+    intrinsic!(|scope| {
+        let is_float = matches!(A::elem_type(scope), ElemType::Float(_));
+        match mode {
+            ScatterMode::Add if is_float => of_bits::<A>(scope, 0x8000_0000),
+            ScatterMode::Min | ScatterMode::Max if is_float => of_bits::<A>(scope, 0x7fc0_0000),
+            ScatterMode::Min => A::__expand_max_value(scope),
+            ScatterMode::Max => A::__expand_min_value(scope),
+            ScatterMode::Mul => A::__expand_from_int(scope, 1i64.into()),
+            ScatterMode::Set | ScatterMode::Add => A::__expand_from_int(scope, 0i64.into()),
+        }
+    })
+}
+
+/// Through the bits, since WGSL has no literal for a value that is not finite, and an optimiser may take -0 for 0.
+fn of_bits<A: Numeric>(scope: &Scope, bits: u32) -> NativeExpand<A> {
+    let single = f32::__expand_reinterpret::<u32>(scope, bits.into());
+    A::__expand_cast_from(scope, single)
+}

@@ -5,7 +5,12 @@ pub(crate) mod direct;
 mod launch;
 mod path;
 mod place;
+pub(crate) mod private;
+mod slices;
 pub(crate) mod sorted;
+mod strike;
+pub(crate) mod tile;
+mod tiled;
 pub(crate) mod vote;
 
 use crate::check;
@@ -66,7 +71,13 @@ pub enum ScatterPath {
     /// Each update goes straight to its place: combined with what is there by an atomic operation, or stored by
     /// [`ScatterMode::Set`]. Where that has a winner, updates vote first who it is, which takes 4 bytes for each slice of the target.
     Atomic,
-    /// Updates are sorted by their places, and those of one place combined before they are written. It takes 24 bytes for each
+    /// Each cube takes some hundred updates, and finds out as it goes whether many of them have a place in common: if so, it
+    /// combines those in shared memory before their atomic, else each goes straight to its place. It takes no memory.
+    Combined,
+    /// Each cube keeps sums of every slice of the target in shared memory, which meet the target at the end. For a target that
+    /// shared memory has room for; it takes no other memory.
+    Privatised,
+    /// Updates are sorted by their places, and those of one place combined before they are written. It takes 20 bytes for each
     /// index, and a sixteenth of the updates (an eighth of f16 and bf16); its time hangs little on where updates go.
     Sorted,
 }
@@ -126,7 +137,8 @@ impl From<Duplicates> for ScatterOptions {
 /// | | kernels, unless [`ScatterOptions::path`] names some |
 /// |---|---|
 /// | [`Set`](ScatterMode::Set) | plain stores of the widest vectors; with a winner, a vote before |
-/// | the others | the widest atomics that the device has for the type: vectors of 16 bytes on recent NVIDIA GPUs |
+/// | the others, on CUDA | [`ScatterPath::Combined`], or [`ScatterPath::Privatised`] where the target is small, with the widest atomics there are for the type: 16 bytes on recent GPUs |
+/// | the others elsewhere | [`ScatterPath::Atomic`] |
 /// | where the device has no such atomic, or with [`Duplicates::Deterministic`] of floats | sorted by place, then combined |
 ///
 /// ```
@@ -271,4 +283,35 @@ pub fn supports_scatter(
         true => Ok(()),
         false => path::require_sort(&device),
     }
+}
+
+/// Whether a device takes these options for `indices` slices of `slice` elements that go to `extent`: what [`scatter_into`]
+/// refuses beside types, shapes and strides.
+///
+/// # Errors
+///
+/// As [`scatter_into`].
+pub fn supports_scatter_options(
+    client: &Client,
+    element: ElemType,
+    mode: ScatterMode,
+    [extent, indices]: [usize; 2],
+    slice: usize,
+    options: &ScatterOptions,
+) -> Result<()> {
+    let device = Device::of(client);
+    let fits = |widths: &[usize]| {
+        let whole = |width: &usize| slice.is_multiple_of(*width);
+        widths.iter().copied().find(whole).unwrap_or(1)
+    };
+    let case = path::Case {
+        device: &device,
+        element,
+        mode,
+        slices: [extent.max(1), indices],
+        slice: slice.max(1),
+        has_rows: true,
+        width: &fits,
+    };
+    path::choose(&case, options).map(|_| ())
 }

@@ -1,8 +1,10 @@
 //! Which way a scatter goes.
 
+use super::tiled::{Private, Tile, require_cubes};
 use super::{CALL, Duplicates, ScatterMode, ScatterOptions, ScatterPath};
+use crate::plan::Walk;
 use cubecl::ir::{ElemType, UIntKind};
-use girih::device::Device;
+use girih::device::{Device, Target};
 use girih::memory::{AtomicAccess, Operation};
 use girih::{Error, Result};
 
@@ -10,6 +12,8 @@ use girih::{Error, Result};
 pub(super) const WORD: ElemType = ElemType::UInt(UIntKind::U32);
 /// Most slices, and most indices, that are sorted or vote.
 const MOST: usize = u32::MAX as usize - 1;
+/// Bytes that memory moves at least.
+const SECTOR: usize = 32;
 /// Slices of the target for each index, from which on votes cost more than a sort.
 const SPARSE: usize = 16;
 
@@ -51,6 +55,10 @@ pub(crate) enum Winner {
 pub(crate) enum Way {
     /// Straight to the places: accesses of `width` elements, `atomic` of which are combined at once.
     Direct { width: usize, atomic: usize },
+    /// Combined within tiles, then straight to the places.
+    Tile(Tile),
+    /// Combined in shared memory.
+    Private(Private),
     /// Votes, then the winners.
     Vote { last: bool },
     /// Sorted, then combined.
@@ -112,8 +120,37 @@ pub(crate) struct Case<'a> {
     pub mode: ScatterMode,
     /// Slices of the target, and indices.
     pub slices: [usize; 2],
+    /// Elements of a slice.
+    pub slice: usize,
+    /// Whether memory has elements of a slice side by side, so that a team of units moves them well.
+    pub has_rows: bool,
     /// The widest of some widths in which both tensors can be accessed.
     pub width: &'a dyn Fn(&[usize]) -> usize,
+}
+
+impl<'a> Case<'a> {
+    pub(super) fn new(
+        device: &'a Device,
+        element: ElemType,
+        mode: ScatterMode,
+        extent: usize,
+        walk: &Walk,
+        width: &'a dyn Fn(&[usize]) -> usize,
+    ) -> Self {
+        let [outer, slab, indices, head, row] = walk.extents;
+        let side_by_side = walk.strides.iter().all(|strides| strides[4] == 1);
+        let slice = outer * slab * head * row;
+        Self {
+            device,
+            element,
+            mode,
+            slices: [extent, indices],
+            slice,
+            has_rows: slice == 1
+                || side_by_side && (slice == row || row * element.size() >= SECTOR),
+            width,
+        }
+    }
 }
 
 /// The way that suits, and why.
@@ -135,6 +172,12 @@ fn store(case: &Case<'_>, options: &ScatterOptions) -> Result<(Way, &'static str
         few(case)
     };
     match options.path {
+        Some(path @ (ScatterPath::Combined | ScatterPath::Privatised)) => Err(Error::Argument {
+            call: CALL,
+            argument: "path",
+            given: format!("{path:?}, of ScatterMode::Set"),
+            allowed: "a mode that combines updates, or another path".into(),
+        }),
         Some(ScatterPath::Sorted) => sorted(case).map(|()| (Way::Pick { last }, "as asked for")),
         _ if winner == Winner::Any => {
             let widths = case.device.vector_widths(case.element.size());
@@ -157,17 +200,29 @@ fn store(case: &Case<'_>, options: &ScatterOptions) -> Result<(Way, &'static str
 
 /// Of what is combined.
 fn combine(case: &Case<'_>, options: &ScatterOptions) -> Result<(Way, &'static str)> {
-    let exact = is_exact(case.element, case.mode);
+    let asked = "as asked for";
+    let fixed = options.duplicates == Duplicates::Deterministic;
+    let atomics = || widths(case).ok_or_else(|| lacks(case));
     match options.path {
-        Some(ScatterPath::Sorted) => sorted(case).map(|()| (Way::Reduce, "as asked for")),
-        Some(ScatterPath::Atomic) => direct(case)
-            .map(|way| (way, "as asked for"))
-            .ok_or_else(|| lacks(case)),
-        None if options.duplicates == Duplicates::Deterministic && !exact => {
+        Some(ScatterPath::Sorted) => sorted(case).map(|()| (Way::Reduce, asked)),
+        Some(ScatterPath::Atomic) => atomics().map(|widths| (direct(widths), asked)),
+        Some(ScatterPath::Combined) => {
+            let [width, atomic] = atomics()?;
+            require_cubes(case.device)?;
+            few(case)?;
+            Ok((Way::Tile(Tile::new(case, width, atomic)), asked))
+        }
+        Some(ScatterPath::Privatised) => {
+            let [width, atomic] = atomics()?;
+            require_cubes(case.device)?;
+            few(case)?;
+            Ok((Way::Private(Private::new(case, width, atomic)?), asked))
+        }
+        None if fixed && !is_exact(case.element, case.mode) => {
             sorted(case).map(|()| (Way::Reduce, "the order of floats is fixed"))
         }
-        None => match direct(case) {
-            Some(way) => Ok((way, "the device combines atomically")),
+        None => match widths(case) {
+            Some(widths) => Ok(suiting(case, widths)),
             None => {
                 let why = "the device does not combine these elements atomically";
                 sorted(case).map(|()| (Way::Reduce, why))
@@ -176,19 +231,57 @@ fn combine(case: &Case<'_>, options: &ScatterOptions) -> Result<(Way, &'static s
     }
 }
 
-/// By atomics, where the device has them in a width that the tensors allow.
-fn direct(case: &Case<'_>) -> Option<Way> {
+/// What suits a device with atomics, for accesses and atomics of these widths.
+fn suiting(case: &Case<'_>, widths: [usize; 2]) -> (Way, &'static str) {
+    let [width, atomic] = widths;
+    let straight = |why| (direct(widths), why);
+    if case.device.target() != Target::Cuda {
+        return straight("the device combines atomically");
+    }
+    if require_cubes(case.device).is_err() || few(case).is_err() {
+        return straight("the device's cubes cannot combine them before");
+    }
+    if !case.has_rows {
+        return straight("elements of a slice lie apart");
+    }
+    match Private::new(case, width, atomic) {
+        Ok(private) if private.suits(case.slices) => (
+            Way::Private(private),
+            "shared memory has room for the target",
+        ),
+        _ => {
+            let tile = Tile::new(case, width, atomic);
+            (
+                Way::Tile(tile),
+                "each tile finds out whether its updates meet",
+            )
+        }
+    }
+}
+
+/// By atomics alone.
+fn direct([width, atomic]: [usize; 2]) -> Way {
+    // The tile comes in the atomics' width, or in any where the atomics are scalars.
+    let width = if atomic == 1 { width } else { atomic };
+    Way::Direct { width, atomic }
+}
+
+/// The widths of accesses and of atomics, where the device has some that the tensors allow.
+fn widths(case: &Case<'_>) -> Option<[usize; 2]> {
     let widths = atomic_widths(case.device, case.mode, case.element);
     let atomic = (case.width)(&widths);
     if !widths.contains(&atomic) {
         return None;
     }
-    // The tile comes in the atomics' width, or in any where the atomics are scalars.
-    let width = match atomic {
-        1 => (case.width)(&case.device.vector_widths(case.element.size())),
-        _ => atomic,
-    };
-    Some(Way::Direct { width, atomic })
+    let width = (case.width)(&case.device.vector_widths(case.element.size()));
+    Some([
+        if width.is_multiple_of(atomic) {
+            width
+        } else {
+            atomic
+        },
+        atomic,
+    ])
 }
 
 fn lacks(case: &Case<'_>) -> Error {

@@ -277,18 +277,18 @@ const HOPPER: Tuning = Tuning {
 
 /// How the counting kernel goes through the rows, and how many cubes a row has.
 pub(crate) fn counting(device: &Device, job: &Job, passes: u32, width: usize) -> (Counting, u32) {
+    let hardware = &device.client().properties().hardware;
     let counting = Counting {
-        units: 512,
+        units: 1 << hardware.max_units_per_cube.clamp(1, 512).ilog2(),
         items: 4,
         passes,
     };
-    let processors = device
-        .client()
-        .properties()
-        .hardware
-        .num_streaming_multiprocessors
-        .unwrap_or(64) as usize;
+    let most = match device.target() {
+        // Its cubes run one after another.
+        Target::Cpu => 1,
+        _ => 4 * hardware.num_streaming_multiprocessors.unwrap_or(64) as usize,
+    };
     let chunks = (job.len / width).div_ceil((counting.units * counting.items) as usize);
-    let share = (4 * processors).div_ceil(job.rows);
+    let share = most.div_ceil(job.rows);
     (counting, chunks.min(share).max(1) as u32)
 }

@@ -167,17 +167,7 @@ fn same_digit(plane: &Group, digit: u32, #[comptime] word: u32, #[comptime] tile
     if comptime!(tile.matching == Matching::Instruction) {
         plane.match_any::<u32>(digit).word(word)
     } else if comptime!(tile.matching == Matching::Ptx) {
-        // Bits of a digit are few: two at a time, so that one instruction joins both to those before.
-        let mut same = 0xffff_ffffu32;
-        #[unroll]
-        for pair in 0..comptime!(DIGIT_BITS / 2) {
-            same = votes_as(
-                same,
-                digit & comptime!(1u32 << (2 * pair)),
-                digit & comptime!(2u32 << (2 * pair)),
-            );
-        }
-        same
+        like_digits(digit)
     } else {
         let mut same = plane.lane_mask().word(word);
         #[unroll]
@@ -190,20 +180,31 @@ fn same_digit(plane: &Group, digit: u32, #[comptime] word: u32, #[comptime] tile
     }
 }
 
-/// Those of the lanes `same` that have numbers other than 0 just where this one has, of two numbers. The plane has 32 lanes, all
-/// of which are here.
+/// The lanes of a plane of 32, all of which are here, that have the unit's digit of 8 bits.
 ///
-/// As girih's `ballot` does it, the vote would be on a truth value: that passes through a number on its way to PTX, which
-/// costs three instructions for each bit of a digit, of about eight. And a compiler joins the votes of one bit at a time.
+/// As girih's `ballot` does it, the votes would be on truth values: those pass through numbers on their way to PTX, which costs
+/// three instructions for each bit of a digit, of about eight. And here one instruction joins the votes of two bits.
 #[cube]
-fn votes_as(same: u32, first: u32, second: u32) -> u32 {
-    let joined: u32;
+fn like_digits(digit: u32) -> u32 {
+    let same: u32;
     gpu_asm!(
-        "{{ .reg .pred yes; .reg .b32 a, b; setp.ne.u32 yes, {first}, 0; vote.sync.ballot.b32 a, yes, 0xffffffff; @!yes not.b32 a, a; setp.ne.u32 yes, {second}, 0; vote.sync.ballot.b32 b, yes, 0xffffffff; @!yes not.b32 b, b; lop3.b32 {joined}, {same}, a, b, 0x80; }}",
-        same = in(_) same, first = in(_) first, second = in(_) second, joined = out(_) joined,
+        "{{ .reg .pred y; .reg .b32 a, b, s;",
+        "and.b32 a, {digit}, 1; setp.ne.u32 y, a, 0; vote.sync.ballot.b32 a, y, 0xffffffff; @!y not.b32 a, a;",
+        "and.b32 b, {digit}, 2; setp.ne.u32 y, b, 0; vote.sync.ballot.b32 b, y, 0xffffffff; @!y not.b32 b, b;",
+        "and.b32 s, a, b;",
+        "and.b32 a, {digit}, 4; setp.ne.u32 y, a, 0; vote.sync.ballot.b32 a, y, 0xffffffff; @!y not.b32 a, a;",
+        "and.b32 b, {digit}, 8; setp.ne.u32 y, b, 0; vote.sync.ballot.b32 b, y, 0xffffffff; @!y not.b32 b, b;",
+        "lop3.b32 s, s, a, b, 0x80;",
+        "and.b32 a, {digit}, 16; setp.ne.u32 y, a, 0; vote.sync.ballot.b32 a, y, 0xffffffff; @!y not.b32 a, a;",
+        "and.b32 b, {digit}, 32; setp.ne.u32 y, b, 0; vote.sync.ballot.b32 b, y, 0xffffffff; @!y not.b32 b, b;",
+        "lop3.b32 s, s, a, b, 0x80;",
+        "and.b32 a, {digit}, 64; setp.ne.u32 y, a, 0; vote.sync.ballot.b32 a, y, 0xffffffff; @!y not.b32 a, a;",
+        "and.b32 b, {digit}, 128; setp.ne.u32 y, b, 0; vote.sync.ballot.b32 b, y, 0xffffffff; @!y not.b32 b, b;",
+        "lop3.b32 {same}, s, a, b, 0x80; }}",
+        digit = in(_) digit, same = out(_) same,
         options(nomem),
     );
-    joined
+    same
 }
 
 /// Gives each key its rank among the keys of its plane that have its digit, and counts those of each.

@@ -78,7 +78,13 @@ pub fn rivals() -> [Rival; 4] {
             op: "select_gradient",
             ours: |of| {
                 let (updates, index) = (of.table.clone(), of.index.clone());
-                CubeBackend::scatter_sum_float_alone(updates, index, 0, of.rows, Bounds::Mask)
+                CubeBackend::scatter_sum_float_alone(
+                    updates,
+                    index,
+                    0,
+                    of.rows,
+                    Bounds::Mask.into(),
+                )
             },
             theirs: |of| {
                 let (index, updates) = (of.index.clone(), of.table.clone());

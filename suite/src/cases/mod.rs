@@ -18,6 +18,8 @@ pub mod offline_flat;
 #[cfg(feature = "offline")]
 pub mod offline_layouts;
 #[cfg(feature = "offline")]
+pub mod offline_scatter;
+#[cfg(feature = "offline")]
 pub mod offline_sort;
 pub mod properties;
 pub mod smoke;
@@ -62,6 +64,7 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
         offline_flat::cases(),
         offline_layouts::cases(),
         views::instructions::cases(),
+        offline_scatter::cases(),
         offline_sort::cases(),
         groups::instructions::cases(),
         groups::costs::cases(),

@@ -153,3 +153,18 @@ pub fn cluster_barrier() {
         .run(scope, vec![]);
     })
 }
+
+/// Waits for the 128 units of a warpgroup at one of the cube's barriers, 1 to 15; 0 is that of `sync_cube`, and others are
+/// given to groups that wait.
+#[cube]
+pub fn warpgroup_barrier(number: u32) {
+    intrinsic!(|scope| {
+        Instruction {
+            call: "warpgroup_barrier",
+            since: Since::Sm(90),
+            text: "bar.sync $0, 128;",
+            memory: true,
+        }
+        .run(scope, vec![number.read_value(scope)]);
+    })
+}

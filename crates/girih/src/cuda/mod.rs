@@ -27,7 +27,7 @@ pub mod wgmma;
 mod wgmma_ops;
 
 pub(crate) use emit::architecture;
-pub use emit::{cluster_barrier, fence_async, shared_address};
+pub use emit::{cluster_barrier, fence_async, shared_address, warpgroup_barrier};
 
 /// The book's chapter, whose examples run as tests.
 #[cfg(doctest)]

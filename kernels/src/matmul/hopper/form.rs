@@ -36,6 +36,17 @@ pub enum Routing {
     Gather,
 }
 
+/// What is in groups, each of which is a product of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Groups {
+    /// Nothing.
+    Nothing,
+    /// The rows of A and of the result: each group has a matrix B.
+    Rows,
+    /// The positions of K: each group has a result.
+    Inner,
+}
+
 /// How a result is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Writing {
@@ -58,8 +69,8 @@ pub struct Form {
     pub majors: [Major; 2],
     /// Tiles along M that are done before the next along N: what is loaded for one is then in the cache for others.
     pub band: u32,
-    /// Whether rows are in groups, each with a matrix of its own.
-    pub grouped: bool,
+    /// What is in groups.
+    pub groups: Groups,
     /// Where A's rows are.
     pub routing: Routing,
     /// How the result is written.
@@ -119,17 +130,17 @@ impl Form {
         self.staging_at() + 8 * STAGING
     }
 
-    /// Where the table of groups is: tiles up to and with each, and the rows that each ends before.
+    /// Where the table of groups is. Of rows: tiles up to and with each, and the row that each ends before. Of positions of K:
+    /// the first of each, and how many it has.
     pub(super) const fn table_at(&self) -> u32 {
         self.barriers_at() + 16 * self.stages
     }
 
     /// Bytes of shared memory.
     pub const fn shared_bytes(&self) -> u32 {
-        let table = if self.grouped {
-            8 * (MOST_GROUPS as u32 + 1)
-        } else {
-            0
+        let table = match self.groups {
+            Groups::Nothing => 0,
+            _ => 8 * (MOST_GROUPS as u32 + 1),
         };
         self.table_at() + table
     }

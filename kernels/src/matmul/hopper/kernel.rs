@@ -23,13 +23,16 @@
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if, clippy::too_many_arguments)]
 
-use super::form::{BLOCK, DEPTH, Form, ROWS, Routing, STAGING, Share};
-use super::schedule::{Problem, Tile, count_tiles, fill_table, find_tile, listed};
+use super::form::{BLOCK, DEPTH, Form, Groups, ROWS, Routing, STAGING, Share};
+use super::schedule::{Problem, Tile, count_tiles, fill_ranges, fill_table, find_tile, listed};
 use super::store::{Finish, store_tile};
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::cuda::wgmma::{self, Major};
-use girih::cuda::{cluster_barrier, fence_async, global, mbarrier, registers, shared_address, tma};
+use girih::cuda::{
+    cluster_barrier, fence_async, global, mbarrier, registers, shared_address, tma,
+    warpgroup_barrier,
+};
 use girih::memory::shared_aligned;
 
 /// Registers of a unit that loads, and of one that multiplies: together no more than those of 384 units at 168.
@@ -87,7 +90,11 @@ pub fn hopper_kernel<E: Float, O: Float, P: Float, I: Int, N: Size, W: Size>(
     #[comptime]
     if let ComptimeOption::Some(ends) = &ends {
         if plane == 1u32 {
-            fill_table::<I>(&mut memory, ends, &problem, lane, form);
+            if comptime!(form.groups == Groups::Inner) {
+                fill_ranges::<I>(&mut memory, ends, &problem, lane, form);
+            } else {
+                fill_table::<I>(&mut memory, ends, &problem, lane, form);
+            }
         }
     }
     if comptime!(form.cubes() > 1) {
@@ -208,7 +215,7 @@ fn load<E: Float>(
             let full = ring.full + slot * 8u32;
             mbarrier::expect(full, comptime!(form.stage_bytes()).runtime());
             let to = ring.base + slot * comptime!(form.stage_bytes());
-            let k = step * DEPTH;
+            let k = tile.k + step * DEPTH;
             let z = tile.number * problem.step_a;
             let shared = comptime!(form.share == Share::A);
             load_lines::<E>(
@@ -439,6 +446,29 @@ fn release(empty: u32, lane: u32, #[comptime] form: Form) {
     }
 }
 
+/// Clears what a buffer has of the next group's positions of K: of this warpgroup's rows of A and of all columns of B, which
+/// the other clears too.
+///
+/// Each position is a row of 128 bytes of every block. Both operands are cleared, since 0 times infinity is no 0.
+#[cube]
+fn clear_rest(lines: u32, buffer: u32, left: u32, plane: u32, lane: u32, #[comptime] form: Form) {
+    let unit = plane % 4u32 * 32u32 + lane;
+    #[unroll]
+    for block in 0..comptime!(form.columns / 64 + 1) {
+        let mut start = lines;
+        if comptime!(block > 0) {
+            start = buffer + comptime!(128 * ROWS + (block - 1) * BLOCK);
+        }
+        let mut at = left * 128u32 + unit * 8u32;
+        while at < BLOCK {
+            registers::store_pair(start + at, 0.0f32, 0.0f32);
+            at += 1024u32;
+        }
+    }
+    fence_async();
+    warpgroup_barrier(1u32 + plane / 4u32);
+}
+
 /// Multiplies what is in the buffers and stores the products, by the `plane`-th plane of the two warpgroups that do.
 #[cube]
 fn multiply<E: Float, O: Float, P: Float, I: Int, N: Size, W: Size>(
@@ -471,6 +501,12 @@ fn multiply<E: Float, O: Float, P: Float, I: Int, N: Size, W: Size>(
             let lines = buffer + warpgroup * BLOCK;
             let a = wgmma::descriptor(lines, BLOCK, form.majors[0]);
             let b = wgmma::descriptor(buffer + comptime!(128 * ROWS), BLOCK, form.majors[1]);
+            if comptime!(form.groups == Groups::Inner) {
+                let left = tile.depth - step * DEPTH;
+                if left < DEPTH {
+                    clear_rest(lines, buffer, left, plane, lane, form);
+                }
+            }
             wgmma::fence(&mut acc, n);
             #[unroll]
             for part in 0..4usize {

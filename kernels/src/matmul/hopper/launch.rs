@@ -1,6 +1,6 @@
 //! The host's side: what the kernel can do, the form that suits, and the launch.
 
-use super::form::{DEPTH, Form, MOST_GROUPS, ROWS, Routing, Share, UNITS, Writing};
+use super::form::{DEPTH, Form, Groups, MOST_GROUPS, ROWS, Routing, Share, UNITS, Writing};
 use super::kernel::hopper_kernel;
 use super::schedule::ProblemLaunch;
 use crate::matmul::Activation;
@@ -13,7 +13,8 @@ use girih::cuda::wgmma::Major;
 use girih::device::Device;
 
 /// A product: `c[p, r, n] (+)= weights[r] activation(sum over k of a[p, r, k] b[p, k, n] + bias[p, n])`, where with `ends` the
-/// rows are in groups, and `p` is the row's group of B and of the bias alone. With `gather` row `r` of A is
+/// rows are in groups, and `p` is the row's group of B and of the bias alone; or, with `groups_of_inner`, positions of K are in
+/// groups, and the sum of result `p` is over group `p`. With `gather` row `r` of A is
 /// `a[gather[r], ..]`, with `scatter` row `r` of the result is written to `c[scatter[r], ..]`.
 ///
 /// Every element must lie in its buffer; lists lie one element after another, and have one type.
@@ -41,7 +42,8 @@ pub struct Product<'a> {
     pub b_strides: [usize; 2],
     /// Strides of the result along its rows and columns.
     pub c_strides: [usize; 2],
-    /// From a product's A, B, result and bias to the next one's; of groups those of A and the result are 0.
+    /// From a product's A, B, result and bias to the next one's; of groups of rows those of A and the result are 0, of
+    /// others those of A and B.
     pub steps: [usize; 4],
     /// Elements of the result's type, added to every row.
     pub bias: Option<&'a TensorHandle>,
@@ -49,8 +51,10 @@ pub struct Product<'a> {
     pub bias_stride: usize,
     /// What becomes of each element.
     pub activation: Activation,
-    /// Where each group of rows ends.
+    /// Where each group ends.
     pub ends: Option<&'a TensorHandle>,
+    /// Whether the groups are of positions of K, rather than of rows.
+    pub groups_of_inner: bool,
     /// The rows of A.
     pub gather: Option<&'a TensorHandle>,
     /// The rows of the result.
@@ -61,6 +65,31 @@ pub struct Product<'a> {
     pub bounds: Bounds,
     /// Whether the result is added to.
     pub adds: bool,
+}
+
+impl Product<'_> {
+    fn groups(&self) -> Groups {
+        match (self.ends, self.groups_of_inner) {
+            (None, _) => Groups::Nothing,
+            (Some(_), false) => Groups::Rows,
+            (Some(_), true) => Groups::Inner,
+        }
+    }
+
+    /// How A and B lie, where bulk copies reach them.
+    fn majors(&self) -> [Option<Major>; 2] {
+        let inner = self.inner;
+        let a = major(self.a_strides, self.rows_of[0], inner);
+        let b = major(swapped(self.b_strides), self.columns, inner);
+        match self.groups() {
+            // Groups of K end at any row of a tile, and what is past the end is cleared.
+            Groups::Inner => [
+                of_lines(self.a_strides, self.rows_of[0], inner),
+                of_lines(swapped(self.b_strides), self.columns, inner),
+            ],
+            _ => [a, b],
+        }
+    }
 }
 
 /// Whether the kernel computes the product on the device, and if not, what stands against it.
@@ -98,13 +127,11 @@ pub fn supports(device: &Device, product: &Product<'_>) -> Result<(), &'static s
             "extents from 1 to 2^31",
         ),
         (
-            major(product.a_strides, product.rows_of[0], product.inner).is_some()
-                && is_aligned(product.a, &[product.steps[0]]),
+            product.majors()[0].is_some() && is_aligned(product.a, &[product.steps[0]]),
             "rows of A, or columns, that are contiguous and begin on multiples of 16 bytes",
         ),
         (
-            major(swapped(product.b_strides), product.columns, product.inner).is_some()
-                && is_aligned(product.b, &[product.steps[1]]),
+            product.majors()[1].is_some() && is_aligned(product.b, &[product.steps[1]]),
             "columns of B, or rows, that are contiguous and begin on multiples of 16 bytes",
         ),
         (
@@ -123,8 +150,7 @@ pub fn supports(device: &Device, product: &Product<'_>) -> Result<(), &'static s
             "lists of i32, u32 or i64",
         ),
         (
-            product.gather.is_none()
-                || major(product.a_strides, product.rows_of[0], product.inner) == Some(Major::K),
+            product.gather.is_none() || product.majors()[0] == Some(Major::K),
             "rows of A that are contiguous, where they are gathered",
         ),
         (
@@ -147,14 +173,19 @@ pub fn supports(device: &Device, product: &Product<'_>) -> Result<(), &'static s
     }
 }
 
+/// That lines lie side by side, if bulk copies reach the operand so.
+fn of_lines([line, k]: [usize; 2], lines: usize, inner: usize) -> Option<Major> {
+    let is_so = (line == 1 || lines == 1) && (inner == 1 || k.is_multiple_of(8));
+    is_so.then_some(Major::Mn)
+}
+
 /// How an operand lies, of so many lines along M or N and positions of K, given its strides along these; `None` where bulk
 /// copies do not reach it.
 fn major([line, k]: [usize; 2], lines: usize, inner: usize) -> Option<Major> {
     let steps = |stride: usize, extent: usize| extent == 1 || stride.is_multiple_of(8);
     match (line, k) {
         _ if (k == 1 || inner == 1) && steps(line, lines) => Some(Major::K),
-        _ if (line == 1 || lines == 1) && steps(k, inner) => Some(Major::Mn),
-        _ => None,
+        _ => of_lines([line, k], lines, inner),
     }
 }
 
@@ -185,36 +216,26 @@ fn writes_vectors(product: &Product<'_>) -> bool {
 /// The form that suits a product that the kernel [computes](supports).
 pub fn form(device: &Device, product: &Product<'_>) -> Form {
     let processors = processors(device) as usize;
-    let groups = if product.ends.is_some() {
-        product.products
-    } else {
-        1
-    };
-    // Rows of a group, and tiles of all along M.
-    let rows = product.rows.div_ceil(groups);
-    let copies = if product.ends.is_some() {
-        groups
-    } else {
-        product.products
+    let groups = product.groups();
+    // Rows of a product, and tiles of all.
+    let rows = match groups {
+        Groups::Rows => product.rows.div_ceil(product.products),
+        _ => product.rows,
     };
     let down = rows.div_ceil(ROWS as usize);
-    let tiles = |columns: u32| copies * down * product.columns.div_ceil(columns as usize);
+    let tiles = |columns: u32| product.products * down * product.columns.div_ceil(columns as usize);
     let columns = [256, 128]
         .into_iter()
         .find(|&columns| tiles(columns) >= processors)
         .unwrap_or(64);
     let across = product.columns.div_ceil(columns as usize);
-    let majors = [
-        major(product.a_strides, product.rows_of[0], product.inner),
-        major(swapped(product.b_strides), product.columns, product.inner),
-    ]
-    .map(|major| major.unwrap_or(Major::K));
+    let majors = product.majors().map(|major| major.unwrap_or(Major::K));
     // Two tiles at a time where that leaves few without work.
     let pairs = |count: usize| count.is_multiple_of(2) || count >= 15;
     let halves_b = columns > 64 || majors[1] == Major::K;
     let share = if product.gather.is_some() {
         Share::Nothing
-    } else if halves_b && pairs(down) && (product.ends.is_none() || down >= 8) {
+    } else if halves_b && pairs(down) && (groups != Groups::Rows || down >= 8) {
         Share::B
     } else if pairs(across) {
         Share::A
@@ -234,7 +255,7 @@ pub fn form(device: &Device, product: &Product<'_>) -> Form {
             Share::B => 8,
             _ => 16,
         },
-        grouped: product.ends.is_some(),
+        groups,
         routing: match product.gather {
             Some(_) => Routing::Gather,
             None => Routing::InOrder,
@@ -261,15 +282,18 @@ pub fn launch(device: &Device, product: &Product<'_>, form: Form) {
     let across = clusters_of(product.columns, form.columns_at_once());
     let down = clusters_of(product.rows, form.rows_at_once());
     // Of groups, each may have a tile that it does not fill, and so may the rows in none.
-    let tiles = match form.grouped {
-        true => (down + product.products + 1) * across,
-        false => down * across * product.products,
+    let tiles = match form.groups {
+        Groups::Rows => (down + product.products + 1) * across,
+        _ => down * across * product.products,
     };
     let cubes = form.cubes();
     let clusters = (processors(device) / cubes).max(1).min(tiles as u32);
     let width = 16 / product.c.dtype.size();
     let [step_a, step_b, step_c, step_bias] = product.steps;
-    let of_a = if form.grouped { 1 } else { product.products };
+    let of_a = match form.groups {
+        Groups::Nothing => product.products,
+        _ => 1,
+    };
     let list = |tensor: &TensorHandle| {
         let len = tensor.shape().iter().product();
         buffer(&tensor.handle, len)
@@ -317,7 +341,7 @@ pub fn launch(device: &Device, product: &Product<'_>, form: Form) {
     let problem = ProblemLaunch::new(
         product.rows as u32,
         product.columns as u32,
-        product.inner.div_ceil(DEPTH as usize) as u32,
+        product.inner as u32,
         product.products as u32,
         u32::from(of_a > 1 && step_a > 0),
         u32::from(product.products > 1 && step_b > 0),

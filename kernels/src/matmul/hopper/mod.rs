@@ -6,7 +6,7 @@ mod launch;
 mod schedule;
 mod store;
 
-pub use form::{DEPTH, Form, ROWS, Routing, Share, UNITS, Writing};
+pub use form::{DEPTH, Form, Groups, ROWS, Routing, Share, UNITS, Writing};
 pub use kernel::hopper_kernel;
 pub use launch::{Product, form, launch, supports};
 pub use schedule::ProblemCompilationArg;

@@ -8,7 +8,7 @@
 // One of the two branches that set it is expanded.
 #![allow(unused_assignments)]
 
-use super::form::{Form, ROWS, Share};
+use super::form::{DEPTH, Form, Groups, ROWS, Share};
 use cubecl::prelude::*;
 
 /// The sizes of a product.
@@ -18,8 +18,8 @@ pub struct Problem {
     pub rows: u32,
     /// Columns of the result.
     pub columns: u32,
-    /// Buffers that K takes.
-    pub steps: u32,
+    /// Positions of K.
+    pub inner: u32,
     /// Products one after another, or groups.
     pub count: u32,
     /// From a product's matrix A to the next one's, and of B: 0 where all have the same.
@@ -42,7 +42,10 @@ pub struct Tile {
     pub end: u32,
     /// Its first column.
     pub column: u32,
-    /// Buffers of K: none for rows that are in no group.
+    /// Its first position of K, and how many it has: none for rows that are in no group.
+    pub k: u32,
+    pub depth: u32,
+    /// Buffers that they take.
     pub steps: u32,
 }
 
@@ -63,8 +66,31 @@ pub fn listed<I: Int>(list: &[I], place: u32, rows: u32) -> u32 {
     select(is_there, u32::cast_from(row), rows)
 }
 
-/// Fills the table of groups, by the units of one plane: for each group, and last for the rows that are in none, the tiles
-/// up to and with it, and its end.
+/// Fills the table of groups of positions of K, by the units of one plane: the first of each, and how many it has.
+#[cube]
+pub fn fill_ranges<I: Int>(
+    table: &mut [u32],
+    ends: &[I],
+    problem: &Problem,
+    lane: u32,
+    #[comptime] form: Form,
+) {
+    let first = comptime!(form.table_at() / 4);
+    let mut group = lane;
+    while group < problem.count {
+        let end = end_of::<I>(ends, group, problem.inner);
+        let mut begin = 0u32;
+        if group > 0u32 {
+            begin = end_of::<I>(ends, group - 1u32, problem.inner);
+        }
+        table[(first + 2u32 * group) as usize] = begin;
+        table[(first + 2u32 * group + 1u32) as usize] = select(end > begin, end - begin, 0u32);
+        group += 32u32;
+    }
+}
+
+/// Fills the table of groups of rows, by the units of one plane: for each group, and last for the rows that are in none, the
+/// tiles up to and with it, and its end.
 #[cube]
 pub fn fill_table<I: Int>(
     table: &mut [u32],
@@ -104,7 +130,7 @@ pub fn fill_table<I: Int>(
 /// How many tiles there are.
 #[cube]
 pub fn count_tiles(table: &[u32], problem: &Problem, #[comptime] form: Form) -> u32 {
-    if comptime!(form.grouped) {
+    if comptime!(form.groups == Groups::Rows) {
         table[(comptime!(form.table_at() / 4) + 2u32 * problem.count) as usize]
     } else {
         problem.tiles
@@ -123,10 +149,11 @@ pub fn find_tile(
     let mut of = number;
     let mut begin = 0u32;
     let mut end = problem.rows;
-    let mut steps = problem.steps;
+    let mut k = 0u32;
+    let mut depth = problem.inner;
     let mut local = number;
     let at_once = comptime!(form.rows_at_once());
-    if comptime!(form.grouped) {
+    if comptime!(form.groups == Groups::Rows) {
         // The first group with more tiles up to it than the number says.
         let first = comptime!(form.table_at() / 4);
         let mut low = 0u32;
@@ -146,11 +173,16 @@ pub fn find_tile(
             local -= table[(first + 2u32 * of - 2u32) as usize];
             begin = table[(first + 2u32 * of - 1u32) as usize];
         }
-        steps = select(of < problem.count, steps, 0u32);
+        depth = select(of < problem.count, depth, 0u32);
     } else {
         let per = (problem.rows + comptime!(at_once - 1)) / at_once * problem.across;
         of = number / per;
         local = number % per;
+        if comptime!(form.groups == Groups::Inner) {
+            let first = comptime!(form.table_at() / 4);
+            k = table[(first + 2u32 * of) as usize];
+            depth = table[(first + 2u32 * of + 1u32) as usize];
+        }
     }
     let down = (end - begin + comptime!(at_once - 1)) / at_once;
     // Bands of `band` tiles along M: within one, down first.
@@ -172,6 +204,8 @@ pub fn find_tile(
         row: begin + row,
         end,
         column,
-        steps,
+        k,
+        depth,
+        steps: (depth + comptime!(DEPTH - 1)) / DEPTH,
     }
 }

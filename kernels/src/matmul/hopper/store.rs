@@ -7,7 +7,7 @@
 #![allow(missing_docs)]
 #![allow(clippy::too_many_arguments)]
 
-use super::form::{Form, Writing};
+use super::form::{Form, Groups, Writing};
 use super::schedule::{Problem, Tile, listed};
 use crate::matmul::activation::activate;
 use cubecl::prelude::*;
@@ -85,6 +85,10 @@ fn bias_of<O: Float, P: Float, I: Int>(
 #[cube]
 fn finished(value: f32, bias: f32, weight: f32, rows: &Rows, #[comptime] form: Form) -> f32 {
     let mut value = value;
+    // Without a product the accumulators have another's.
+    if comptime!(form.groups == Groups::Inner) {
+        value = select(rows.is_live, value, 0.0f32);
+    }
     if comptime!(form.biased) {
         value += bias;
     }
@@ -92,7 +96,7 @@ fn finished(value: f32, bias: f32, weight: f32, rows: &Rows, #[comptime] form: F
     if comptime!(form.weighted) {
         value *= weight;
     }
-    if comptime!(form.grouped) {
+    if comptime!(form.groups == Groups::Rows) {
         value = select(rows.is_live, value, 0.0f32);
     }
     value
@@ -200,11 +204,11 @@ pub fn store_tile<O: Float, P: Float, I: Int, N: Size, W: Size>(
     let rows = Rows {
         upper: weight_of::<O, P, I>(finish, upper, tile),
         lower: weight_of::<O, P, I>(finish, upper + 8u32, tile),
-        is_live: tile.number < problem.count,
+        is_live: tile.steps > 0u32,
         column: lane % 4u32 * 2u32,
     };
     let mut product = 0usize;
-    if comptime!(!form.grouped) {
+    if comptime!(form.groups != Groups::Rows) {
         product = tile.number as usize * finish.product_step;
     }
     let per_chunk = comptime!(8 * width as u32);

@@ -107,8 +107,15 @@ impl Host {
                 Scatter::Set => out.values[to] = updates.values[from],
                 Scatter::Add => out.values[to] += updates.values[from],
                 Scatter::Mul => out.values[to] *= updates.values[from],
-                Scatter::Min => out.values[to] = out.values[to].min(updates.values[from]),
-                Scatter::Max => out.values[to] = out.values[to].max(updates.values[from]),
+                // -0 is below +0.
+                Scatter::Min => {
+                    let both = [out.values[to], updates.values[from]];
+                    out.values[to] = both.into_iter().min_by(f64::total_cmp).expect("two");
+                }
+                Scatter::Max => {
+                    let both = [out.values[to], updates.values[from]];
+                    out.values[to] = both.into_iter().max_by(f64::total_cmp).expect("two");
+                }
             }
         }
         out

@@ -11,6 +11,7 @@ mod readme;
 mod refusals;
 mod report;
 mod scans;
+mod scatters;
 mod sort;
 
 use burn::tensor::{Device, Int, Tensor, TensorData, kind::Basic};
@@ -31,6 +32,7 @@ pub fn cases() -> Vec<Case> {
         refusals::cases(),
         report::cases(),
         scans::cases(),
+        scatters::cases(),
         sort::cases(),
     ]
     .concat()

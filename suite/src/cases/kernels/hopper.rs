@@ -25,6 +25,7 @@ cases! {
     results_of_f32_and_operands_of_f16 needs [needs::WARPGROUP_MMA],
     bias_and_activation needs [needs::WARPGROUP_MMA],
     rows_in_groups needs [needs::WARPGROUP_MMA],
+    positions_of_k_in_groups needs [needs::WARPGROUP_MMA],
     gathered_rows needs [needs::WARPGROUP_MMA],
     rows_added_by_a_list needs [needs::WARPGROUP_MMA],
     what_is_not_supported needs [needs::WARPGROUP_MMA],
@@ -223,6 +224,7 @@ fn product<'a>(
         bias_stride: 1,
         activation: Activation::Identity,
         ends: None,
+        groups_of_inner: false,
         gather: None,
         scatter: None,
         weights: None,
@@ -504,6 +506,78 @@ fn rows_in_groups(rt: &Rt) -> Outcome {
     for (rows, ends) in cases {
         for share in [None, Some(Share::Nothing), Some(Share::A), Some(Share::B)] {
             grouped(rt, rows, ends, None, share)?;
+        }
+    }
+    Ok(())
+}
+
+/// A product for each group of positions of K, of which some have what is no number beside a group's end.
+fn positions_of_k_in_groups(rt: &Rt) -> Outcome {
+    let device = Device::of(&rt.client);
+    let [rows, columns, inner] = [200, 264, 330];
+    let a = Matrix::<bf16>::new(rt, [1, rows, inner], Major::Mn, 13);
+    let b = Matrix::<bf16>::new(rt, [1, columns, inner], Major::Mn, 14);
+    // Position 129 is in no group of the second list of ends, and beside one.
+    let mut spoilt = a.values.clone();
+    for row in 0..rows {
+        spoilt[row * inner + 129] = f64::INFINITY;
+    }
+    let spoilt: Vec<bf16> = spoilt.into_iter().map(bf16::from_f64).collect();
+    let with_infinities = rt.put_strided(
+        &spoilt,
+        &[1, rows, inner],
+        &[a.step, a.strides[0], a.strides[1]],
+    );
+    for (ends, spoils) in [
+        (&[64, 64, 65, 300, 330][..], false),
+        (&[0, 129], true),
+        (&[-3, 1000], false),
+        (&[0, 0], false),
+    ] {
+        let count = ends.len();
+        let buffer = rt.put(ends);
+        let ends_list = list(&buffer);
+        let out =
+            rt.poisoned_tensor::<bf16>(&[count, rows, columns], &[rows * columns, columns, 1]);
+        let of_a = handle(if spoils { &with_infinities } else { &a.tensor });
+        let (of_b, of_c) = (handle(&b.tensor), handle(&out));
+        let product = Product {
+            products: count,
+            steps: [0, 0, rows * columns, 0],
+            ends: Some(&ends_list),
+            groups_of_inner: true,
+            ..product(
+                [&of_a, &of_b, &of_c],
+                [rows, columns, inner],
+                [&a.strides, &b.strides],
+                columns,
+            )
+        };
+        supports(&device, &product)?;
+        let chosen = form(&device, &product);
+        for share in [Share::Nothing, Share::A, Share::B] {
+            let form = Form {
+                columns: 256,
+                stages: 4,
+                share,
+                ..chosen
+            };
+            launch(&device, &product, form);
+            let got = rt.read_tensor(&out).map_err(|error| error.to_string())?;
+            for at in positions(got.len()) {
+                let (row, column) = (at / columns, at % columns);
+                let (group, row) = (row / rows, row % rows);
+                let put = |end: i32| (end.max(0) as usize).min(inner);
+                let begin = if group == 0 { 0 } else { put(ends[group - 1]) };
+                let of = begin..put(ends[group]).max(begin);
+                let (want, magnitude) = dot(&a.line(row)[of.clone()], &b.line(column)[of]);
+                if !close(got[at], want, magnitude) {
+                    let got = got[at].wide();
+                    return Err(format!(
+                        "ends {ends:?}, {form:?}: group {group}, row {row}, column {column} is {got}, not {want}"
+                    ));
+                }
+            }
         }
     }
     Ok(())

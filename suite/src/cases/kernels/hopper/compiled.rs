@@ -5,7 +5,7 @@ use cubecl::prelude::*;
 use girih::cuda::wgmma::Major;
 use girih_kernels::Activation;
 use girih_kernels::raw::matmul::hopper::{
-    Form, ProblemCompilationArg, Routing, Share, UNITS, Writing, hopper_kernel,
+    Form, Groups, ProblemCompilationArg, Routing, Share, UNITS, Writing, hopper_kernel,
 };
 use girih_testkit::{
     Error, cases,
@@ -32,7 +32,7 @@ const LARGE: Form = Form {
     share: Share::B,
     majors: [Major::K, Major::K],
     band: 8,
-    grouped: false,
+    groups: Groups::Nothing,
     routing: Routing::InOrder,
     writing: Writing::Set,
     vectors: true,
@@ -64,7 +64,7 @@ fn compile(toolkit: &Toolkit, form: Form, types: [ElemType; 2]) -> Result<Compil
         (),
         optional(gathers),
         optional(gathers),
-        optional(form.grouped),
+        optional(form.groups != Groups::Nothing),
         optional(form.biased),
         optional(form.weighted),
         optional(gathers),
@@ -72,7 +72,7 @@ fn compile(toolkit: &Toolkit, form: Form, types: [ElemType; 2]) -> Result<Compil
         ProblemCompilationArg {
             rows: (),
             columns: (),
-            steps: (),
+            inner: (),
             count: (),
             step_a: (),
             step_b: (),
@@ -92,19 +92,6 @@ fn compile(toolkit: &Toolkit, form: Form, types: [ElemType; 2]) -> Result<Compil
         [element, output, F32, ElemType::Int(IntKind::I64)],
     );
     let compiled = toolkit.compile(kernel)?;
-    if let Ok(folder) = std::env::var("GIRIH_KEEP") {
-        let id = format!(
-            "{folder}/{}-{:?}-{:?}-{}",
-            form.columns,
-            form.share,
-            form.majors,
-            form.grouped as u8 + 2 * (form.routing == Routing::Gather) as u8
-        );
-        std::fs::write(format!("{id}.cu"), &compiled.source).unwrap();
-        std::fs::write(format!("{id}.sass"), &compiled.sass).unwrap();
-        std::fs::write(format!("{id}.ptx"), &compiled.ptx).unwrap();
-        std::fs::write(format!("{id}.log"), &compiled.log).unwrap();
-    }
     compiled.assert_no_local_memory();
     compiled.assert_multiplications_overlap();
     compiled.assert_registers_at_most(168);
@@ -190,10 +177,16 @@ fn groups_compile(toolkit: &Toolkit) -> Result<(), Error> {
     for share in [Share::Nothing, Share::A, Share::B] {
         let majors = [Major::K, Major::Mn];
         let form = Form {
-            grouped: true,
+            groups: Groups::Rows,
             share,
             majors,
             ..LARGE
+        };
+        compile(toolkit, form, [BF16; 2])?;
+        let form = Form {
+            groups: Groups::Inner,
+            majors: [Major::Mn, Major::Mn],
+            ..form
         };
         compile(toolkit, form, [BF16; 2])?;
     }
@@ -202,7 +195,7 @@ fn groups_compile(toolkit: &Toolkit) -> Result<(), Error> {
 
 fn gathered_and_scattered_rows_compile(toolkit: &Toolkit) -> Result<(), Error> {
     let form = Form {
-        grouped: true,
+        groups: Groups::Rows,
         share: Share::Nothing,
         majors: [Major::K, Major::Mn],
         routing: Routing::Gather,

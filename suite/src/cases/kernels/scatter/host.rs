@@ -15,7 +15,7 @@ pub trait Number: CubeElement + Numeric + Exact {
     fn widen(self) -> Self::Wide;
     fn narrow(wide: Self::Wide) -> Self;
     fn combine(first: Self::Wide, second: Self::Wide, mode: ScatterMode) -> Self::Wide;
-    /// One of a few values, the awkward ones among them; small ones are exact in every type, in any order.
+    /// A value, now and then an awkward one; small ones are 1 and -1, which combine exactly in any order.
     fn sample(random: u32, small: bool) -> Self;
 }
 
@@ -89,7 +89,7 @@ macro_rules! floats {
                 let awkward = [<$wide>::NAN, <$wide>::INFINITY, <$wide>::NEG_INFINITY, -0.0, 0.0];
                 let value = (random >> 8) as $wide / (1 << 20) as $wide;
                 $narrow(match random % 256 {
-                    _ if small => (random % 3) as $wide,
+                    _ if small => (random % 2) as $wide * 2.0 - 1.0,
                     awkwardly @ 0..5 => awkward[awkwardly as usize],
                     odd if odd % 2 == 1 => -value,
                     _ => value,

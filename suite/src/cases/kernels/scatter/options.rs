@@ -11,6 +11,7 @@ cases! {
     a_sum_has_no_winner,
     sums_of_floats_by_atomics_are_not_deterministic,
     plans_say_which_path_and_why,
+    a_store_is_not_combined,
 }
 
 /// Scatters f32 or i32 of 4 rows.
@@ -103,4 +104,20 @@ fn plans_say_which_path_and_why(rt: &Rt) -> Result<(), Error> {
         (Some(ScatterPath::Atomic), 4 * 4)
     );
     Ok(())
+}
+
+fn a_store_is_not_combined(rt: &Rt) {
+    for path in [ScatterPath::Combined, ScatterPath::Privatised] {
+        let options = ScatterOptions {
+            path: Some(path),
+            ..ScatterOptions::default()
+        };
+        let refused = scattered(rt, true, ScatterMode::Set, options).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            format!(
+                "path is {path:?}, of ScatterMode::Set; scatter needs a mode that combines updates, or another path"
+            )
+        );
+    }
 }
