@@ -8,7 +8,6 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
-use girih_kernels::raw::sort::{Matching, Tile};
 use girih_kernels::{
     SortOptions, SortOrder, UniqueOptions, argsort, bincount, sort, sort_by, sort_pairs, top_k,
     unique,
@@ -90,18 +89,12 @@ pub struct Workload {
     pub op: Op,
     /// How many keys.
     pub length: usize,
-    /// Units, keys of a unit, and tiles that it looks back at, at once; the launcher's choice otherwise.
-    pub tile: Option<[u32; 3]>,
 }
 
 impl Workload {
     /// The name in tables.
     pub fn name(&self) -> String {
-        let name = format!("{} u32 {}", self.op.name(), self.length);
-        match self.tile {
-            None => name,
-            Some([units, items, window]) => format!("{name} tile {units}x{items} back {window}"),
-        }
+        format!("{} u32 {}", self.op.name(), self.length)
     }
 
     /// Bytes that a launch has to read and write at the least: each key once, and what comes out once.
@@ -112,23 +105,6 @@ impl Workload {
                 Op::SortPairs => 16,
                 Op::Bincount | Op::TopK | Op::Unique => 4,
             }
-    }
-
-    /// How it is sorted.
-    fn options(&self) -> SortOptions {
-        let tile = self.tile.map(|[units, items, window]| Tile {
-            units,
-            items,
-            plane: 32,
-            words: 1,
-            unroll: true,
-            matching: Matching::Ptx,
-            window,
-        });
-        SortOptions {
-            tile,
-            ..SortOptions::default()
-        }
     }
 
     /// The key at a position.
@@ -177,45 +153,12 @@ pub fn plans(client: &Client) -> Vec<Plan> {
     };
     let of_op = |op| {
         lengths.iter().map(move |&length| Plan {
-            workload: Workload {
-                op,
-                length,
-                tile: None,
-            },
+            workload: Workload { op, length },
             schedule,
         })
     };
-    let chosen = Op::ALL.into_iter().flat_map(of_op);
-    let is_cuda = Device::of(client).target() == Target::Cuda;
-    let tiles = TILES.into_iter().filter(|_| is_cuda);
-    let others = tiles.flat_map(|(op, tile)| {
-        lengths.iter().map(move |&length| Plan {
-            workload: Workload {
-                op,
-                length,
-                tile: Some(tile),
-            },
-            schedule,
-        })
-    });
-    chosen.chain(others).collect()
+    Op::ALL.into_iter().flat_map(of_op).collect()
 }
-
-/// Tiles beside the launcher's choice.
-const TILES: [(Op, [u32; 3]); 12] = [
-    (Op::SortKeys, [384, 23, 1]),
-    (Op::SortKeys, [384, 23, 8]),
-    (Op::SortKeys, [384, 19, 4]),
-    (Op::SortKeys, [512, 16, 4]),
-    (Op::SortKeys, [256, 16, 4]),
-    (Op::SortPairs, [384, 18, 1]),
-    (Op::SortPairs, [384, 18, 8]),
-    (Op::SortPairs, [384, 16, 4]),
-    (Op::SortPairs, [384, 20, 4]),
-    (Op::SortPairs, [384, 23, 4]),
-    (Op::SortPairs, [512, 16, 4]),
-    (Op::Argsort, [384, 20, 4]),
-];
 
 /// A number of 32 bits that looks random: no two positions have the same.
 fn mixed(position: u32, seed: u32) -> u32 {
@@ -282,7 +225,7 @@ impl Prepared {
     pub fn launch(&self, turn: usize) -> Result<()> {
         let set = &self.sets[turn % SETS];
         let (client, keys) = (&self.client, &set.keys);
-        let options = self.workload.options();
+        let options = SortOptions::default();
         let index = u32::elem_type_native();
         let out = match self.workload.op {
             Op::SortKeys => vec![sort(client, keys, 0, &options)?],
@@ -636,7 +579,6 @@ mod tests {
                 let workload = Workload {
                     op,
                     length: 1 << 10,
-                    tile: None,
                 };
                 let mut prepared = Prepared::new(&rt.client, workload).unwrap();
                 (0..SETS).for_each(|turn| prepared.launch(turn).unwrap());
