@@ -7,8 +7,9 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// What launches may share memory: those of one device and stream, in the order in which this thread enqueues them. States
 /// of one word and of several lie at different places.
@@ -29,6 +30,8 @@ pub(crate) struct States {
     pub launch: u32,
     /// Words that the launch uses.
     used: usize,
+    /// Tickets that launches have taken so far.
+    drawn: Rc<Cell<u32>>,
 }
 
 impl States {
@@ -63,7 +66,8 @@ impl States {
     /// States that are all 0, for the first launch.
     fn cleared(device: &Device, words: usize, used: usize) -> Self {
         let client = device.client();
-        let handle = client.empty(words * 8);
+        // One more for tickets.
+        let handle = client.empty((words + 1) * 8);
         let most = client.properties().hardware.max_units_per_cube;
         let units = 1u32 << most.clamp(1, 256).ilog2();
         let states = Self {
@@ -71,12 +75,13 @@ impl States {
             words,
             launch: 1,
             used,
+            drawn: Rc::default(),
         };
         // SAFETY: a unit writes one word, if there is one for it.
         unsafe {
             clear_kernel::launch_unchecked(
                 client,
-                cubes(device, words.div_ceil(units as usize)),
+                cubes(device, (words + 1).div_ceil(units as usize)),
                 CubeDim::new_1d(units),
                 AddressType::from_len(words),
                 states.arg(),
@@ -85,10 +90,17 @@ impl States {
         states
     }
 
+    /// The place of the counter of tickets, and what it counts from in a launch that takes so many.
+    pub(crate) fn draw(&self, count: u32) -> (usize, u32) {
+        let base = self.drawn.get();
+        self.drawn.set(base.wrapping_add(count));
+        (self.words, base)
+    }
+
     /// All words as a kernel argument.
     pub(crate) fn arg(&self) -> BufferArg {
-        // SAFETY: the handle was made for so many words.
-        unsafe { BufferArg::from_raw_parts(self.handle.clone(), self.words) }
+        // SAFETY: the handle was made for so many words and one more.
+        unsafe { BufferArg::from_raw_parts(self.handle.clone(), self.words + 1) }
     }
 
     /// The words that the launch uses.
