@@ -13,7 +13,9 @@ import importlib
 import json
 import sys
 
-SECTIONS = ("gather", "scatter", "cutile", "embedding", "scan", "segment", "experts", "sort")
+SECTIONS = (
+    "gather", "scatter", "cutile", "embedding", "scan", "segment", "experts", "matmul", "sort", "lookup",
+)
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 """Sets girih's measurements beside its peers', workload by workload, as a table in Markdown.
 
-Reads files of JSON lines, girih's (`girih-suite bench --json`) and the peers' (`python3 peers` and `cub` made of `cub.cu`), in
-any order; other lines, such as a log's, are passed over. A ratio above 1 says that girih is that many times as fast. Where both
+Reads files of JSON lines, girih's (`girih-suite bench --json`) and the peers' (`python3 peers`, and `cub` and `cub_device` made of
+`cub.cu` and `cub_device.cu`), in any order; other lines, such as a log's, are passed over. A ratio above 1 says that girih is that many times as fast. Where both
 sides give a checksum of what they computed, one that differs is said on standard error, and the exit status is then 1.
 """
 
@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator
 
 GIRIH = "girih"
-PEERS = ("triton", "torch", "cutile", "cub")
+PEERS = ("triton", "torch", "cutile", "cub", "cublas", "burn")
 TIMES = ("median_us", "window_us")
 WORKLOAD = ("op", "dtype", "rows", "columns", "data", "group", "units", "cube", "cubes", "rounds")
 
@@ -52,7 +52,7 @@ def measurements(text: Iterable[str]) -> Iterator[Line]:
             parsed = json.loads(line)
         except json.JSONDecodeError:
             continue
-        if all(isinstance(parsed.get(time), (int, float)) for time in TIMES) and "peer" in parsed:
+        if all(isinstance(parsed.get(field), (int, float)) for field in TIMES) and "peer" in parsed:
             yield parsed
 
 
@@ -103,18 +103,18 @@ def table(lines: list[Line]) -> Iterator[str]:
             place = (str(line["peer"]), time, workload(line))
             best[place] = min(best.get(place, float("inf")), float(line[time]))
     peers = [peer for peer in PEERS if any(line["peer"] == peer for line in lines)]
-    heads = ["workload", "girih us", "GB/s"]
+    heads = ["workload", "girih us", "rate"]
     for peer in peers:
         heads += [f"{peer} us", f"{peer} / girih"]
-    yield "Each cell: median of single launches / mean in a window of launches back to back.\n"
+    yield "Each cell: median of single launches / mean in a window of launches back to back."
+    yield "Rates are 10^9 bytes a second, or 10^12 floating point operations where a line counts those.\n"
     yield row(heads)
     yield row(["---"] + ["---:"] * (len(heads) - 1))
     for line in lines:
         if line["peer"] != GIRIH:
             continue
         ours = [float(line[time]) for time in TIMES]
-        rates = [float(line["bytes"]) / time / 1e3 for time in ours]
-        cells = [str(line["name"]), pair(ours, 1), pair(rates, 0)]
+        cells = [str(line["name"]), pair(ours, 1), rate(line, ours)]
         for peer in peers:
             theirs = [best.get((peer, time, workload(line))) for time in TIMES]
             if None in theirs:
@@ -123,6 +123,14 @@ def table(lines: list[Line]) -> Iterator[str]:
                 ratios = [their / our for their, our in zip(theirs, ours)]
                 cells += [pair(theirs, 1), pair(ratios, 2)]
         yield row(cells)
+
+
+def rate(line: Line, times: list[float]) -> str:
+    """What was done in that many microseconds, by what the line counts."""
+    for counted, unit, per in (("flops", " TFLOP/s", 1e6), ("bytes", "", 1e3)):
+        if isinstance(line.get(counted), (int, float)):
+            return pair([float(line[counted]) / time / per for time in times], 0) + unit
+    return "-"
 
 
 def pair(values: list[float], digits: int) -> str:

@@ -86,14 +86,11 @@ __global__ void __launch_bounds__(Threads) warp_reduce(const T *values, T *out, 
 }
 
 #ifndef __CUDACC_RTC__
-#include <algorithm>
-#include <chrono>
+#include "cub_timing.hpp"
+
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
-#include <vector>
 
 namespace {
 
@@ -101,17 +98,8 @@ namespace {
 constexpr int UNITS = 4 * 132 * 2048;
 constexpr int ROUNDS = 256;
 constexpr int ROUNDS_ALONE = 2048;
-constexpr int WARMUP = 6;
 constexpr int LAUNCHES = 30;
-constexpr int WINDOWS = 3;
 constexpr int PERIOD = 8192;
-
-void check(cudaError_t status, const char *what) {
-    if (status != cudaSuccess) {
-        std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(status));
-        std::exit(1);
-    }
-}
 
 std::uint32_t hash(std::size_t position) {
     std::uint32_t hash = static_cast<std::uint32_t>(position % PERIOD) ^ 0x5bd1e995u;
@@ -136,12 +124,6 @@ std::uint32_t bits(float value) {
 const char *name(unsigned) { return "u32"; }
 const char *name(float) { return "f32"; }
 
-double median(std::vector<double> times) {
-    std::sort(times.begin(), times.end());
-    std::size_t middle = times.size() / 2;
-    return times.size() % 2 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
-}
-
 // What is measured, in the words of girih's lines.
 struct Case {
     const char *op;
@@ -152,22 +134,6 @@ struct Case {
 };
 
 template <typename T> using Kernel = void (*)(const T *, T *, unsigned);
-
-// The time between two events around `work`, in microseconds.
-template <typename F> double between_events(F work) {
-    cudaEvent_t start, end;
-    check(cudaEventCreate(&start), "event");
-    check(cudaEventCreate(&end), "event");
-    check(cudaEventRecord(start), "event");
-    work();
-    check(cudaEventRecord(end), "event");
-    check(cudaEventSynchronize(end), "launch");
-    float milliseconds;
-    check(cudaEventElapsedTime(&milliseconds, start, end), "event");
-    check(cudaEventDestroy(start), "event");
-    check(cudaEventDestroy(end), "event");
-    return milliseconds * 1e3;
-}
 
 // Times launches of so many blocks, and prints the line.
 template <typename T> void measure(const Case &of, Kernel<T> kernel, int cubes, int rounds) {
@@ -186,26 +152,7 @@ template <typename T> void measure(const Case &of, Kernel<T> kernel, int cubes, 
         kernel<<<cubes, of.cube>>>(values, out, rounds);
         check(cudaGetLastError(), "launch");
     };
-    for (int turn = 0; turn < WARMUP; ++turn) {
-        launch();
-    }
-    check(cudaDeviceSynchronize(), "launch");
-    std::vector<double> singles, windows, enqueued;
-    for (int turn = 0; turn < LAUNCHES; ++turn) {
-        singles.push_back(between_events(launch));
-    }
-    for (int window = 0; window < WINDOWS; ++window) {
-        double time = between_events([&] {
-            auto start = std::chrono::steady_clock::now();
-            for (int turn = 0; turn < LAUNCHES; ++turn) {
-                launch();
-            }
-            std::chrono::duration<double, std::micro> spent =
-                std::chrono::steady_clock::now() - start;
-            enqueued.push_back(spent.count() / LAUNCHES);
-        });
-        windows.push_back(time / LAUNCHES);
-    }
+    Times times = time_launches(LAUNCHES, launch);
 
     check(cudaMemcpy(host.data(), out, units * sizeof(T), cudaMemcpyDeviceToHost), "copy");
     std::uint64_t checksum = 0;
@@ -214,12 +161,11 @@ template <typename T> void measure(const Case &of, Kernel<T> kernel, int cubes, 
     }
     check(cudaFree(values), "memory");
     check(cudaFree(out), "memory");
-    double window = median(windows);
     std::printf("{\"peer\": \"cub\", \"op\": \"%s\", \"dtype\": \"%s\", \"group\": \"%s\", \"units\": %d, "
                 "\"cube\": %d, \"cubes\": %d, \"rounds\": %d, \"way\": \"%s\", \"median_us\": %.3f, "
                 "\"window_us\": %.3f, \"enqueue_us\": %.3f, \"ns_per_round\": %.3f, \"checksum\": \"%016llx\"}\n",
                 of.op, name(T()), of.group.c_str(), of.units, of.cube, cubes, rounds, of.way,
-                median(singles), window, median(enqueued), window * 1e3 / rounds,
+                times.median_us, times.window_us, times.enqueue_us, times.window_us * 1e3 / rounds,
                 static_cast<unsigned long long>(checksum));
     std::fflush(stdout);
 }
@@ -270,10 +216,7 @@ template <typename T> void all() {
 } // namespace
 
 int main() {
-    cudaDeviceProp properties;
-    check(cudaGetDeviceProperties(&properties, 0), "device");
-    std::printf("{\"gpu\": \"%s\", \"cub\": \"%d.%d.%d\"}\n", properties.name, CUB_MAJOR_VERSION,
-                CUB_MINOR_VERSION, CUB_SUBMINOR_VERSION);
+    print_device(CUB_MAJOR_VERSION, CUB_MINOR_VERSION, CUB_SUBMINOR_VERSION);
     all<unsigned>();
     all<float>();
     return 0;

@@ -109,9 +109,25 @@ def others(report: Report, source: list, out: list) -> None:
         )
     narrow_source = [values.bfloat16() for values in source]
     narrow_out = [values.bfloat16() for values in out]
-    time = measure(rotated(SETS, lambda i: narrow_out[i].index_add_(0, index, narrow_source[i])), 10)
-    moved = ROWS * (3 * COLUMNS * 2 + 8)
-    report.add("torch", "scatter_add", time, moved=moved, dtype="bf16", **case)
+    short_source = [values[:, :1].contiguous() for values in source]
+    short_out = [values[:, :1].contiguous() for values in out]
+    for data, index in distributions():
+        if data not in ("uniform", "zipf 1.05", "one row"):
+            continue
+
+        def add_narrow(i: int, index: torch.Tensor = index) -> None:
+            narrow_out[i].index_add_(0, index, narrow_source[i])
+
+        def add_short(i: int, index: torch.Tensor = index) -> None:
+            short_out[i].index_add_(0, index, short_source[i])
+
+        moved = ROWS * (3 * COLUMNS * 2 + 8)
+        case = {"rows": ROWS, "columns": COLUMNS, "data": data}
+        time = measure(rotated(SETS, add_narrow), 10)
+        report.add("torch", "scatter_add", time, moved=moved, dtype="bf16", **case)
+        time = measure(rotated(SETS, add_short), 10)
+        case = {"rows": ROWS, "columns": 1, "data": data}
+        report.add("torch", "scatter_add", time, moved=ROWS * (3 * 4 + 8), dtype="f32", **case)
 
 
 def assign(report: Report, source: list, out: list) -> None:

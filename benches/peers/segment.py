@@ -1,4 +1,4 @@
-"""Sums over segments of rows, by torch."""
+"""Reductions of segments of rows, by torch."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from timing import DEVICE, Report, measure
 def run(report: Report, segments: int = 1 << 16) -> None:
     values = torch.randn(ROWS, COLUMNS, device=DEVICE)
     lengths = torch.full((segments,), ROWS // segments, device=DEVICE)
-    time = measure([lambda: torch.segment_reduce(values, "sum", lengths=lengths, axis=0)], 6)
     moved = (ROWS + segments) * COLUMNS * 4
-    report.add(
-        "torch", "segment sum", time, moved=moved, rows=ROWS, columns=COLUMNS, segments=segments
-    )
+    case = {"dtype": "f32", "rows": ROWS, "columns": COLUMNS, "data": f"{segments} segments"}
+    for op in ("sum", "max"):
+        time = measure([lambda op=op: torch.segment_reduce(values, op, lengths=lengths, axis=0)], 6)
+        report.add("torch", f"segment {op}", time, moved=moved, **case)

@@ -1,4 +1,4 @@
-"""Sorts, counts of values and the largest values, by torch; the same keys' number as girih's (`benches/src/sorting.rs`)."""
+"""Sorts, counts of values, the largest values and values each once, by torch; the same keys' number as girih's (`benches/src/sorting.rs`)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from timing import DEVICE, Report, measure, rotated
 LENGTHS = (1 << 20, 1 << 24, 1 << 28)
 BINS = 256
 LARGEST = 64
+DISTINCT = 1 << 16
 
 
 def run(report: Report) -> None:
@@ -25,6 +26,7 @@ def of_length(report: Report, length: int) -> None:
         for _ in range(SETS)
     ]
     values = [values & (BINS - 1) for values in keys]
+    few = [values & (DISTINCT - 1) for values in keys]
     # torch.sort gives the places too, in 64 bits; there is no way to have the keys alone, nor 32 bits with each.
     ways = {
         "sort_keys": (8, "sort", lambda i: keys[i].sort()),
@@ -32,6 +34,13 @@ def of_length(report: Report, length: int) -> None:
         "argsort": (8, "argsort", lambda i: keys[i].argsort()),
         "bincount": (4, "bincount", lambda i: torch.bincount(values[i], minlength=BINS)),
         "top_k": (4, "topk", lambda i: keys[i].topk(LARGEST)),
+        # torch waits for the number of values to make room for them; girih leaves it on the device.
+        "unique": (4, "unique", lambda i: torch.unique(few[i])),
+        "unique_all": (
+            8,
+            "unique with inverse and counts",
+            lambda i: torch.unique(few[i], return_inverse=True, return_counts=True),
+        ),
     }
     for op, (size, way, launch) in ways.items():
         time = measure(rotated(SETS, launch), 20)

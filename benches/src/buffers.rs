@@ -74,11 +74,45 @@ pub(crate) const fn initial(op: Op) -> f32 {
 
 /// The indices, one that is not used where there are none: an empty buffer is none on some devices.
 fn targets(workload: &Workload, seed: u32) -> Vec<i32> {
-    let (count, end) = match workload.data {
-        Data::InOrder => (1, 1),
-        Data::Uniform => (workload.rows, workload.rows),
-        Data::Among(rows) => (workload.rows, rows.min(workload.rows)),
-    };
+    let rows = workload.rows;
     let mut random = XorShift::new(seed.into());
-    (0..count).map(|_| random.below(end) as i32).collect()
+    let mut uniform =
+        |count, end| -> Vec<i32> { (0..count).map(|_| random.below(end) as i32).collect() };
+    match workload.data {
+        Data::InOrder => vec![0],
+        Data::Uniform => uniform(rows, rows),
+        Data::Among(few) => uniform(rows, few.min(rows)),
+        Data::Sorted => {
+            let mut targets = uniform(rows, rows);
+            targets.sort_unstable();
+            targets
+        }
+        Data::TenthInOne => {
+            let mut targets = uniform(rows, rows);
+            for (target, chance) in targets.iter_mut().zip(uniform(rows, 10)) {
+                if chance == 0 {
+                    *target = 7.min(rows as i32 - 1);
+                }
+            }
+            targets
+        }
+        Data::Zipf => zipf(rows, &mut random),
+    }
+}
+
+/// As many indices as rows, by Zipf's law.
+fn zipf(rows: usize, random: &mut XorShift) -> Vec<i32> {
+    let mut total = 0.0;
+    let mut up_to = Vec::with_capacity(rows);
+    for rank in 1..=rows {
+        total += (rank as f64).powf(-1.05);
+        up_to.push(total);
+    }
+    const STEPS: usize = 1 << 31;
+    (0..rows)
+        .map(|_| {
+            let drawn = random.below(STEPS) as f64 / STEPS as f64 * total;
+            up_to.partition_point(|&sum| sum <= drawn).min(rows - 1) as i32
+        })
+        .collect()
 }

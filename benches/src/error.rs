@@ -8,6 +8,9 @@ pub enum Error {
     /// A launcher refused its arguments.
     #[error(transparent)]
     Launch(#[from] girih::Error),
+    /// A call failed: its name, and how.
+    #[error("{0}: {1}")]
+    Call(String, String),
     /// The device failed.
     #[error("the device failed: {0}")]
     Server(#[from] ServerError),

@@ -1,19 +1,24 @@
-//! Benchmarks of girih: gather and scatter beside the device's own copy, the [`collectives`] of groups, and [`sorting`].
+//! Benchmarks of girih: gather and scatter beside the device's own copy, the [`collectives`] of groups, [`sorting`], and [`products`] of matrices.
 //!
 //! [`run`] times every [`Workload`] of [`Options`] and every collective on one device, checks what was written, and prints a table as it
 //! goes. A [`Measurement`] is one line of JSON; the peers (`benches/peers`) write lines with the same fields, so that
 //! both sides of one workload can be set beside each other. `benches/results/README.md` says what the fields mean.
 #![deny(missing_docs)]
 
+pub mod bags;
 mod buffers;
 pub mod collectives;
 mod data;
 mod error;
+pub mod host;
+pub mod lookups;
 mod measurement;
 mod options;
 mod prepared;
+pub mod products;
 mod random;
 pub mod sorting;
+pub mod tensor_cores;
 mod timing;
 mod verify;
 mod workload;
@@ -22,8 +27,8 @@ pub use error::{Error, Result};
 pub use measurement::Measurement;
 pub use options::{Options, Plan};
 pub use prepared::Prepared;
-pub use timing::{Clock, Schedule, Time, measure};
-pub use workload::{Data, Dtype, Op, Workload};
+pub use timing::{Clock, Schedule, Time, measure, measure_launches};
+pub use workload::{Data, Dtype, Op, Way, Workload};
 
 use cubecl::client::Client;
 
@@ -36,6 +41,16 @@ pub struct Run {
     pub collectives: Vec<collectives::Measurement>,
     /// The sorts that were measured, and were right.
     pub sorts: Vec<sorting::Measurement>,
+    /// The products that were measured, and were right.
+    pub products: Vec<products::Measurement>,
+    /// The segments and bags that were measured, and were right.
+    pub bags: Vec<bags::Measurement>,
+    /// The lookups that were measured, and were right.
+    pub lookups: Vec<lookups::Measurement>,
+    /// What calls cost the host.
+    pub host: Vec<host::Measurement>,
+    /// The products by tensor cores that were measured, and were right.
+    pub tensor_cores: Vec<tensor_cores::Measurement>,
     /// What the device cannot do: the workload's name, and what is lacking.
     pub left_out: Vec<(String, girih::Error)>,
     /// What went wrong: the workload's name, and how. It has no number.
@@ -67,11 +82,18 @@ pub fn run(client: &Client, options: &Options) -> Run {
             }
         }
     }
-    for line in Measurement::costs_of_reports(&run.measured) {
+    for line in Measurement::costs_of_reports(&run.measured)
+        .into_iter()
+        .chain(Measurement::parts_of_copies(&run.measured))
+    {
         println!("{line}");
     }
+    run_lookups(client, options, &mut run);
     run_collectives(client, options, &mut run);
     run_sorts(client, options, &mut run);
+    run_products(client, options, &mut run);
+    run_tensor_cores(client, options, &mut run);
+    run_bags(client, options, &mut run);
     run
 }
 
@@ -102,6 +124,33 @@ fn run_collectives(client: &Client, options: &Options, run: &mut Run) {
     }
 }
 
+/// The same of the lookups.
+fn run_lookups(client: &Client, options: &Options, run: &mut Run) {
+    use lookups::{Measurement, Plan};
+    if options.lookups().is_empty() {
+        return;
+    }
+    println!("{}", Measurement::header());
+    for Plan { workload, schedule } in options.lookups() {
+        let name = workload.name();
+        if let Err(lacking) = workload.supported(client) {
+            println!("{name:<42} left out: {lacking}");
+            run.left_out.push((name, lacking));
+            continue;
+        }
+        match Measurement::take(client, workload, *schedule) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.lookups.push(measurement);
+            }
+            Err(error) => {
+                println!("{name:<42} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
+}
+
 /// The same of the sorts.
 fn run_sorts(client: &Client, options: &Options, run: &mut Run) {
     use sorting::{Measurement, Plan};
@@ -118,6 +167,72 @@ fn run_sorts(client: &Client, options: &Options, run: &mut Run) {
             Err(error) => {
                 let name = workload.name();
                 println!("{name:<42} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
+}
+
+/// The same of the products.
+fn run_products(client: &Client, options: &Options, run: &mut Run) {
+    use products::{Measurement, Plan};
+    if options.products().is_empty() {
+        return;
+    }
+    println!("{}", Measurement::header());
+    for Plan { workload, schedule } in options.products() {
+        match Measurement::take(client, workload, *schedule) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.products.push(measurement);
+            }
+            Err(error) => {
+                let name = workload.name();
+                println!("{name:<56} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
+}
+
+/// The same of segments and bags.
+fn run_bags(client: &Client, options: &Options, run: &mut Run) {
+    use bags::{Measurement, Plan};
+    if options.bags().is_empty() {
+        return;
+    }
+    println!("{}", Measurement::header());
+    for Plan { workload, schedule } in options.bags() {
+        let name = workload.name();
+        if let Err(lacking) = workload.supported(client) {
+            println!("{name:<72} left out: {lacking}");
+            run.left_out.push((name, lacking));
+            continue;
+        }
+        match Measurement::take(client, workload, *schedule) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.bags.push(measurement);
+            }
+            Err(error) => {
+                println!("{name:<72} FAILED: {error}");
+                run.failed.push((name, error));
+            }
+        }
+    }
+}
+
+/// The same of products by tensor cores.
+fn run_tensor_cores(client: &Client, options: &Options, run: &mut Run) {
+    for workload in options.tensor_cores() {
+        match tensor_cores::Measurement::take(client, workload) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.tensor_cores.push(measurement);
+            }
+            Err(error) => {
+                let name = workload.name();
+                println!("{name:<64} FAILED: {error}");
                 run.failed.push((name, error));
             }
         }

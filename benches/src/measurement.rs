@@ -18,7 +18,7 @@ pub struct Measurement {
     /// The workload in words.
     pub name: String,
     /// What is done.
-    pub op: Op,
+    pub op: String,
     /// The elements.
     pub dtype: Dtype,
     /// Rows of the source and of the output, and indices.
@@ -31,6 +31,9 @@ pub struct Measurement {
     pub index: &'static str,
     /// What an index out of range does.
     pub bounds: &'static str,
+    /// How it is done, where that is not the launcher's choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub way: Option<String>,
     /// Bytes read and written, indices included.
     pub bytes: usize,
     /// Times of a launch.
@@ -67,7 +70,7 @@ impl Measurement {
         Ok(Self {
             peer: "girih",
             name: workload.name(),
-            op: workload.op,
+            op: workload.op_name(),
             dtype: workload.dtype,
             rows: workload.rows,
             columns: workload.columns,
@@ -78,6 +81,7 @@ impl Measurement {
                 Op::Gather | Op::ScatterAdd | Op::ScatterSet => "i32",
             },
             bounds: bounds_name(workload.bounds),
+            way: workload.way.name(),
             bytes,
             time,
             median_gb_per_s: gb_per_s(time.median_us),
@@ -131,10 +135,29 @@ impl Measurement {
     fn masked<'a>(&self, measured: &'a [Self]) -> Option<&'a Self> {
         let reports = self.bounds == bounds_name(Bounds::Report);
         let same = |other: &&Self| {
-            let workload = |of: &Self| (of.op, of.dtype, of.rows, of.columns, of.data);
+            let workload = |of: &Self| (of.op.clone(), of.dtype, of.rows, of.columns, of.data);
             other.bounds == bounds_name(Bounds::Mask) && workload(other) == workload(self)
         };
         measured.iter().find(|other| reports && same(other))
+    }
+
+    /// A line for each gather beside a copy of as many bytes of rows: which part of the copy's rate it has.
+    pub fn parts_of_copies(measured: &[Self]) -> Vec<String> {
+        let of_rows = |of: &Self| (of.rows, of.columns * of.dtype.size());
+        let part = |gather: &Self| {
+            let copy = measured
+                .iter()
+                .find(|copy| copy.op == Op::Copy.name() && of_rows(copy) == of_rows(gather))?;
+            let percent = |own: f64, copied: f64| own / copied * 100.0;
+            let median = percent(gather.median_gb_per_s, copy.median_gb_per_s);
+            let window = percent(gather.window_gb_per_s, copy.window_gb_per_s);
+            Some(format!(
+                "{} at the rate of {}: {median:.1} % by the median, {window:.1} % by the window",
+                gather.name, copy.name
+            ))
+        };
+        let gathers = measured.iter().filter(|one| one.op == Op::Gather.name());
+        gathers.filter_map(part).collect()
     }
 
     /// A line for each workload that was measured under a report and under a mask: what the report costs.
@@ -213,6 +236,30 @@ mod tests {
             assert!(lines[0].starts_with("gather f32 64x16 report over mask: "));
             assert!(lines[0].ends_with("+3.0 % by the window"), "{lines:?}");
             assert!(Measurement::costs_of_reports(&measured[1..]).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_gather_is_set_beside_the_copy_of_as_many_bytes() {
+        let schedule = Schedule {
+            warmup: 1,
+            launches: 1,
+            windows: 1,
+        };
+        for rt in Rt::present() {
+            let workloads = [
+                Workload::copy(64, 16),
+                Workload::gather(Dtype::F32, 64, 16),
+                Workload::gather(Dtype::F32, 64, 8),
+            ];
+            let mut measured = workloads
+                .map(|workload| Measurement::take(&rt.client, &workload, schedule).unwrap());
+            measured[0].window_gb_per_s = 100.0;
+            measured[1].window_gb_per_s = 97.0;
+            let lines = Measurement::parts_of_copies(&measured);
+            assert_eq!(lines.len(), 1, "{lines:?}");
+            assert!(lines[0].starts_with("gather f32 64x16 at the rate of copy f32 64x16: "));
+            assert!(lines[0].ends_with("97.0 % by the window"), "{lines:?}");
         }
     }
 }

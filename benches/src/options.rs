@@ -1,12 +1,17 @@
 //! What a run measures.
 
+use crate::bags;
 use crate::collectives;
+use crate::lookups;
+use crate::products;
 use crate::sorting;
+use crate::tensor_cores;
 use crate::timing::Schedule;
-use crate::workload::{Data, Dtype, Op, TRIALS, Workload};
+use crate::workload::{Data, Dtype, Op, TRIALS, Way, Workload};
 use cubecl::client::Client;
 use girih::Bounds;
 use girih::device::{Device, Target};
+use girih_kernels::{Duplicates, ScatterPath};
 
 /// Elements of a row, where the workload does not vary them.
 const COLUMNS: usize = 128;
@@ -26,6 +31,10 @@ pub struct Options {
     plans: Vec<Plan>,
     collectives: Vec<collectives::Plan>,
     sorts: Vec<sorting::Plan>,
+    products: Vec<products::Plan>,
+    tensor_cores: Vec<tensor_cores::Workload>,
+    bags: Vec<bags::Plan>,
+    lookups: Vec<lookups::Plan>,
 }
 
 /// How much a device can be asked for.
@@ -37,6 +46,10 @@ struct Scale {
     launches_of_few_rows: usize,
     /// Elements of lists that are scanned.
     lengths: &'static [usize],
+    /// Bytes of rows that are copied, as many as are gathered.
+    copied_widths: &'static [usize],
+    /// Bytes of rows that are gathered by bulk copies, and how many rows a cube has.
+    bulk: &'static [(usize, &'static [usize])],
 }
 
 /// Fills the memory of a data centre's GPU past its caches.
@@ -51,6 +64,13 @@ const LARGE: Scale = Scale {
     },
     launches_of_few_rows: 1000,
     lengths: &[1 << 20, 1 << 24, 1 << 28],
+    copied_widths: &[64, 128, 256, 512, 1024, 2048, 4096],
+    bulk: &[
+        (512, &[8, 16, 32]),
+        (1024, &[8, 16, 32]),
+        (2048, &[4, 8, 16]),
+        (4096, &[4, 8]),
+    ],
 };
 
 /// Done within a minute on the host's cores, a software driver of Vulkan included.
@@ -65,6 +85,8 @@ const SMALL: Scale = Scale {
     },
     launches_of_few_rows: 20,
     lengths: &[1 << 20],
+    copied_widths: &[512],
+    bulk: &[],
 };
 
 impl Options {
@@ -77,6 +99,10 @@ impl Options {
         Self {
             collectives: collectives::plans(client),
             sorts: sorting::plans(client),
+            products: products::plans(client),
+            tensor_cores: tensor_cores::workloads(client),
+            bags: bags::plans(client),
+            lookups: lookups::plans(client),
             ..options
         }
     }
@@ -85,6 +111,10 @@ impl Options {
         let rows = scale.rows;
         let gather = Workload::gather(Dtype::F32, rows, COLUMNS);
         let mut workloads = vec![Workload::copy(scale.copied_rows, COLUMNS)];
+        // What a gather of as wide rows may be held against.
+        for width in scale.copied_widths {
+            workloads.push(Workload::copy(rows, width / Dtype::F32.size()));
+        }
         for dtype in [Dtype::F32, Dtype::Bf16] {
             let widths = (6..=12).map(|log| 1 << log);
             for width in widths.filter(|width| *width <= scale.widest_row) {
@@ -96,15 +126,16 @@ impl Options {
                 }
             }
         }
-        for data in [Data::Uniform, Data::Among(1024), Data::Among(16)] {
-            workloads.push(Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data));
+        for (width, cubes) in scale.bulk {
+            let columns = width / Dtype::F32.size();
+            let of_width = Workload::gather(Dtype::F32, rows, columns);
+            workloads.extend(cubes.iter().map(|rows| of_width.bulk(*rows)));
         }
-        workloads.push(Workload::scatter(
-            Op::ScatterSet,
-            rows,
-            COLUMNS,
-            Data::Uniform,
-        ));
+        // As many rows as a product with a one-hot matrix can be asked for.
+        for dtype in [Dtype::F32, Dtype::Bf16] {
+            workloads.push(Workload::gather(dtype, 8192, COLUMNS));
+        }
+        workloads.extend(scatters(rows));
         for &length in scale.lengths {
             workloads.push(Workload::scan(length));
             if scale.rows > SMALL.rows {
@@ -139,6 +170,10 @@ impl Options {
             plans: large.chain(small).collect(),
             collectives: vec![],
             sorts: vec![],
+            products: vec![],
+            tensor_cores: vec![],
+            bags: vec![],
+            lookups: vec![],
         }
     }
 
@@ -146,15 +181,43 @@ impl Options {
     pub fn only(mut self, filters: &[String]) -> Self {
         let wanted =
             |name: String| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
+        // A trial, which has to be asked for: where it fails it takes the device with it.
+        let trials = filters.iter().any(|filter| filter.contains("bulk"));
+        self.plans
+            .retain(|plan| trials || plan.workload.way == Way::Launcher);
         self.plans.retain(|plan| wanted(plan.workload.name()));
         self.collectives.retain(|plan| wanted(plan.workload.name()));
         self.sorts.retain(|plan| wanted(plan.workload.name()));
+        self.products.retain(|plan| wanted(plan.workload.name()));
+        self.tensor_cores.retain(|workload| wanted(workload.name()));
+        self.bags.retain(|plan| wanted(plan.workload.name()));
+        self.lookups.retain(|plan| wanted(plan.workload.name()));
         self
     }
 
     /// What will be measured, in this order.
     pub fn plans(&self) -> &[Plan] {
         &self.plans
+    }
+
+    /// Which products will be measured, after the sorts.
+    pub fn products(&self) -> &[products::Plan] {
+        &self.products
+    }
+
+    /// Which segments and bags will be measured, after the sorts.
+    pub fn bags(&self) -> &[bags::Plan] {
+        &self.bags
+    }
+
+    /// Which products by tensor cores will be measured, last of all.
+    pub fn tensor_cores(&self) -> &[tensor_cores::Workload] {
+        &self.tensor_cores
+    }
+
+    /// Which lookups will be measured, after the plans.
+    pub fn lookups(&self) -> &[lookups::Plan] {
+        &self.lookups
     }
 
     /// Which sorts will be measured, after the collectives.
@@ -166,6 +229,40 @@ impl Options {
     pub fn collectives(&self) -> &[collectives::Plan] {
         &self.collectives
     }
+}
+
+/// Where the rows of a scatter go, from spread to contended.
+const SPREADS: [Data; 7] = [
+    Data::Uniform,
+    Data::Sorted,
+    Data::Zipf,
+    Data::TenthInOne,
+    Data::Among(1024),
+    Data::Among(16),
+    Data::Among(1),
+];
+
+/// Scatters of so many rows: by the launcher's choice and by each path, one after another.
+fn scatters(rows: usize) -> Vec<Workload> {
+    let mut workloads = vec![];
+    for data in SPREADS {
+        let add = Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data);
+        workloads.push(add);
+        workloads.push(add.by(ScatterPath::Atomic));
+        if matches!(data, Data::Among(few) if few <= 16) {
+            workloads.push(add.by(ScatterPath::Combined));
+        }
+        workloads.push(add.promising(Duplicates::Deterministic));
+    }
+    for data in [Data::Uniform, Data::Zipf, Data::Among(1)] {
+        let add = Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data).of(Dtype::Bf16);
+        workloads.extend([add, add.by(ScatterPath::Atomic)]);
+        let elements = Workload::scatter(Op::ScatterAdd, rows, 1, data);
+        workloads.extend([elements, elements.by(ScatterPath::Atomic)]);
+    }
+    let set = Workload::scatter(Op::ScatterSet, rows, COLUMNS, Data::Uniform);
+    workloads.extend([set, set.promising(Duplicates::LastWins)]);
+    workloads
 }
 
 #[cfg(test)]
@@ -185,10 +282,24 @@ mod tests {
     #[test]
     fn filters_choose_by_name() {
         let all = Options::scaled(&LARGE);
-        assert_eq!(all.clone().only(&[]), all);
+        let usual = all.clone().only(&[]);
+        assert!(
+            usual
+                .plans()
+                .iter()
+                .all(|p| p.workload.way == Way::Launcher)
+        );
+        let trials = all.clone().only(&["bulk".into()]);
+        assert!(
+            trials
+                .plans()
+                .iter()
+                .all(|p| p.workload.way != Way::Launcher)
+        );
+        assert!(!trials.plans().is_empty());
         let chosen = all.clone().only(&["scatter_set".into(), "copy".into()]);
         let ops: Vec<_> = chosen.plans().iter().map(|p| p.workload.op).collect();
-        assert_eq!(ops, [Op::Copy, Op::ScatterSet]);
+        assert_eq!(ops, [Op::Copy, Op::ScatterSet, Op::ScatterSet]);
         assert!(all.only(&["no such thing".into()]).plans().is_empty());
     }
 

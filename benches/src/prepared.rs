@@ -3,12 +3,13 @@
 use crate::buffers::Buffers;
 use crate::data;
 use crate::error::Result;
-use crate::workload::{Op, PLACE, TRIALS, Workload};
+use crate::workload::{Op, PLACE, TRIALS, Way, Workload};
 use cubecl::client::Client;
 use cubecl::future::block_on;
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
+use girih_kernels::raw::gather_bulk;
 use girih_kernels::raw::scan::{Tuning, look_back_tuned};
 use girih_kernels::{
     CompactOptions, ScanOperation, ScanOptions, ScatterMode, gather_into, nonzero, scan_into,
@@ -51,7 +52,9 @@ impl Prepared {
     /// [`Error::Launch`](crate::Error::Launch) where the launcher refuses.
     pub fn launch(&self, turn: usize) -> Result<()> {
         let (buffers, launches) = &self.sets[turn % SETS];
-        let Workload { op, bounds, .. } = self.workload;
+        let Workload {
+            op, bounds, way, ..
+        } = self.workload;
         let Buffers {
             source,
             index,
@@ -88,12 +91,22 @@ impl Prepared {
                 *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(compacted);
                 None
             }
-            Op::Gather => Some(gather_into(&self.client, source, index, output, 0, bounds)?),
+            Op::Gather => match way {
+                Way::Bulk(rows) => {
+                    gather_bulk(&self.client, source, index, output, rows)?;
+                    None
+                }
+                Way::Launcher | Way::Path(_) => {
+                    let client = &self.client;
+                    Some(gather_into(client, source, index, output, 0, bounds)?)
+                }
+            },
             Op::ScatterAdd | Op::ScatterSet => {
                 let mode = op.mode().unwrap_or(ScatterMode::Set);
                 let client = &self.client;
+                let options = self.workload.options();
                 Some(scatter_into(
-                    client, output, index, source, 0, mode, bounds,
+                    client, output, index, source, 0, mode, options,
                 )?)
             }
         };

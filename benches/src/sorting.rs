@@ -1,4 +1,4 @@
-//! Sorts, and what is close to them: counts of values, and the largest values.
+//! Sorts, and what is close to them: counts of values, the largest values, and values each once.
 
 use crate::error::{Error, Result};
 use crate::timing::{Schedule, Time, measure_launches};
@@ -8,7 +8,11 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
-use girih_kernels::{SortOptions, argsort, bincount, sort, sort_pairs, top_k};
+use girih_kernels::raw::sort::{Matching, Tile};
+use girih_kernels::{
+    SortOptions, SortOrder, UniqueOptions, argsort, bincount, sort, sort_by, sort_pairs, top_k,
+    unique,
+};
 use serde::Serialize;
 use std::sync::Mutex;
 
@@ -18,6 +22,16 @@ const BINS: usize = 256;
 const LARGEST: usize = 64;
 /// Sets of buffers that launches take in turn.
 const SETS: usize = 2;
+
+/// Large keys first.
+struct LargestFirst;
+
+#[cube]
+impl SortOrder for LargestFirst {
+    fn is_before<A: Numeric>(first: A, second: A) -> bool {
+        second < first
+    }
+}
 
 /// What is done with the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -29,20 +43,29 @@ pub enum Op {
     SortPairs,
     /// The places of the sorted keys.
     Argsort,
+    /// Keys alone, by an order of the caller's own.
+    SortBy,
     /// How often each of 256 values is there.
     Bincount,
     /// The 64 largest, and their places.
     TopK,
+    /// The values that are there, of 2^16.
+    Unique,
+    /// Those, how often each is there, and which each key has.
+    UniqueAll,
 }
 
 impl Op {
     /// Every one.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 8] = [
         Self::SortKeys,
         Self::SortPairs,
         Self::Argsort,
+        Self::SortBy,
         Self::Bincount,
         Self::TopK,
+        Self::Unique,
+        Self::UniqueAll,
     ];
 
     /// The name, as in JSON.
@@ -51,43 +74,74 @@ impl Op {
             Self::SortKeys => "sort_keys",
             Self::SortPairs => "sort_pairs",
             Self::Argsort => "argsort",
+            Self::SortBy => "sort_by",
             Self::Bincount => "bincount",
             Self::TopK => "top_k",
+            Self::Unique => "unique",
+            Self::UniqueAll => "unique_all",
         }
     }
 }
 
-/// One thing to measure: so many keys of 32 bits, each any number.
+/// One thing to measure: so many keys of 32 bits, each any number; of counts one of 256, of unique keys one of 2^16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Workload {
     /// What is done.
     pub op: Op,
     /// How many keys.
     pub length: usize,
+    /// Units, keys of a unit, and tiles that it looks back at, at once; the launcher's choice otherwise.
+    pub tile: Option<[u32; 3]>,
 }
 
 impl Workload {
     /// The name in tables.
     pub fn name(&self) -> String {
-        format!("{} u32 {}", self.op.name(), self.length)
+        let name = format!("{} u32 {}", self.op.name(), self.length);
+        match self.tile {
+            None => name,
+            Some([units, items, window]) => format!("{name} tile {units}x{items} back {window}"),
+        }
     }
 
     /// Bytes that a launch has to read and write at the least: each key once, and what comes out once.
     pub const fn bytes(&self) -> usize {
         self.length
             * match self.op {
-                Op::SortKeys | Op::Argsort => 8,
+                Op::SortKeys | Op::Argsort | Op::SortBy | Op::UniqueAll => 8,
                 Op::SortPairs => 16,
-                Op::Bincount | Op::TopK => 4,
+                Op::Bincount | Op::TopK | Op::Unique => 4,
             }
+    }
+
+    /// How it is sorted.
+    fn options(&self) -> SortOptions {
+        let tile = self.tile.map(|[units, items, window]| Tile {
+            units,
+            items,
+            plane: 32,
+            words: 1,
+            unroll: true,
+            matching: Matching::Ptx,
+            window,
+        });
+        SortOptions {
+            tile,
+            ..SortOptions::default()
+        }
     }
 
     /// The key at a position.
     fn key(&self, position: usize, seed: u32) -> u32 {
-        let hash = mixed(position as u32, seed);
+        mixed(position as u32, seed) >> self.shift()
+    }
+
+    /// High bits of a hash that a key has not.
+    const fn shift(&self) -> u32 {
         match self.op {
-            Op::Bincount => hash >> 24,
-            _ => hash,
+            Op::Bincount => 24,
+            Op::Unique | Op::UniqueAll => 16,
+            _ => 0,
         }
     }
 }
@@ -123,12 +177,45 @@ pub fn plans(client: &Client) -> Vec<Plan> {
     };
     let of_op = |op| {
         lengths.iter().map(move |&length| Plan {
-            workload: Workload { op, length },
+            workload: Workload {
+                op,
+                length,
+                tile: None,
+            },
             schedule,
         })
     };
-    Op::ALL.into_iter().flat_map(of_op).collect()
+    let chosen = Op::ALL.into_iter().flat_map(of_op);
+    let is_cuda = Device::of(client).target() == Target::Cuda;
+    let tiles = TILES.into_iter().filter(|_| is_cuda);
+    let others = tiles.flat_map(|(op, tile)| {
+        lengths.iter().map(move |&length| Plan {
+            workload: Workload {
+                op,
+                length,
+                tile: Some(tile),
+            },
+            schedule,
+        })
+    });
+    chosen.chain(others).collect()
 }
+
+/// Tiles beside the launcher's choice.
+const TILES: [(Op, [u32; 3]); 12] = [
+    (Op::SortKeys, [384, 23, 1]),
+    (Op::SortKeys, [384, 23, 8]),
+    (Op::SortKeys, [384, 19, 4]),
+    (Op::SortKeys, [512, 16, 4]),
+    (Op::SortKeys, [256, 16, 4]),
+    (Op::SortPairs, [384, 18, 1]),
+    (Op::SortPairs, [384, 18, 8]),
+    (Op::SortPairs, [384, 16, 4]),
+    (Op::SortPairs, [384, 20, 4]),
+    (Op::SortPairs, [384, 23, 4]),
+    (Op::SortPairs, [512, 16, 4]),
+    (Op::Argsort, [384, 20, 4]),
+];
 
 /// A number of 32 bits that looks random: no two positions have the same.
 fn mixed(position: u32, seed: u32) -> u32 {
@@ -195,7 +282,7 @@ impl Prepared {
     pub fn launch(&self, turn: usize) -> Result<()> {
         let set = &self.sets[turn % SETS];
         let (client, keys) = (&self.client, &set.keys);
-        let options = SortOptions::default();
+        let options = self.workload.options();
         let index = u32::elem_type_native();
         let out = match self.workload.op {
             Op::SortKeys => vec![sort(client, keys, 0, &options)?],
@@ -203,11 +290,31 @@ impl Prepared {
                 let (keys, places) = sort_pairs(client, keys, &set.places, 0, &options)?;
                 vec![keys, places]
             }
+            Op::SortBy => vec![sort_by::<LargestFirst>(client, keys, 0)?],
             Op::Argsort => vec![argsort(client, keys, 0, index, &options)?],
             Op::Bincount => vec![bincount(client, keys, None, BINS)?],
             Op::TopK => {
                 let (keys, places) = top_k(client, keys, 0, LARGEST, true, index)?;
                 vec![keys, places]
+            }
+            Op::Unique => {
+                let found = unique(client, keys, UniqueOptions::default())?.values;
+                vec![found.room().clone(), found.count_on_device().clone()]
+            }
+            Op::UniqueAll => {
+                let options = UniqueOptions {
+                    counts: true,
+                    inverse: true,
+                    ..UniqueOptions::default()
+                };
+                let found = unique(client, keys, options)?;
+                let count = found.values.count_on_device().clone();
+                let counts = found.counts.map(|counts| counts.room().clone());
+                let of_each = counts.into_iter().chain(found.inverse);
+                [found.values.room().clone(), count]
+                    .into_iter()
+                    .chain(of_each)
+                    .collect()
             }
         };
         let out = out.into_iter().map(|tensor| tensor.handle).collect();
@@ -244,6 +351,10 @@ impl Prepared {
             }
             match (self.workload.op, out.as_slice()) {
                 (Op::SortKeys, [keys]) => self.sorted(set.seed, keys)?,
+                (Op::SortBy, [keys]) => {
+                    let ascending: Vec<u32> = keys.iter().rev().copied().collect();
+                    self.sorted(set.seed, &ascending)?;
+                }
                 (Op::SortPairs, [keys, places]) => {
                     self.sorted(set.seed, keys)?;
                     self.in_order(set.seed, places, Some(keys))?;
@@ -251,6 +362,10 @@ impl Prepared {
                 (Op::Argsort, [places]) => self.in_order(set.seed, places, None)?,
                 (Op::Bincount, [counts]) => self.counted(set.seed, counts)?,
                 (Op::TopK, [keys, places]) => self.largest(set.seed, keys, places)?,
+                (Op::Unique, [values, count]) => self.unique(set.seed, values, count, None)?,
+                (Op::UniqueAll, [values, count, counts, inverse]) => {
+                    self.unique(set.seed, values, count, Some([counts, inverse]))?;
+                }
                 _ => return self.wrong(0, 0, 0),
             }
         }
@@ -323,6 +438,45 @@ impl Prepared {
         }
     }
 
+    /// The values are those that are there, in order; so are their counts, and each key is its value.
+    fn unique(
+        &self,
+        seed: u32,
+        values: &[u32],
+        count: &[u32],
+        others: Option<[&Vec<u32>; 2]>,
+    ) -> Result<()> {
+        let length = self.workload.length;
+        let mut counts = vec![0u32; 1 << 16];
+        (0..length).for_each(|at| counts[self.workload.key(at, seed) as usize] += 1);
+        let there = (0u32..).zip(&counts).filter(|(_, count)| **count > 0);
+        let want: Vec<(u32, u32)> = there.map(|(value, count)| (value, *count)).collect();
+        if count.first() != Some(&(want.len() as u32)) {
+            return self.wrong(0, count.first().copied().unwrap_or(0), want.len() as u32);
+        }
+        for (at, &(value, _)) in want.iter().enumerate() {
+            if values.get(at) != Some(&value) {
+                return self.wrong(at, values.get(at).copied().unwrap_or(0), value);
+            }
+        }
+        let Some([found, inverse]) = others else {
+            return Ok(());
+        };
+        for (at, &(_, count)) in want.iter().enumerate() {
+            if found.get(at) != Some(&count) {
+                return self.wrong(at, found.get(at).copied().unwrap_or(0), count);
+            }
+        }
+        for at in 0..length {
+            let place = inverse.get(at).copied().unwrap_or(u32::MAX);
+            let key = self.workload.key(at, seed);
+            if want.get(place as usize).map(|(value, _)| *value) != Some(key) {
+                return self.wrong(at, place, key);
+            }
+        }
+        Ok(())
+    }
+
     fn largest(&self, seed: u32, keys: &[u32], places: &[u32]) -> Result<()> {
         let mut want: Vec<(u32, u32)> = vec![];
         for at in 0..self.workload.length {
@@ -358,7 +512,6 @@ fn set(client: &Client, workload: &Workload, seed: u32) -> Set {
         out: Mutex::new(vec![]),
     };
     let units = client.properties().hardware.max_units_per_cube.min(256);
-    let shift = if workload.op == Op::Bincount { 24 } else { 0 };
     // SAFETY: the kernel stays below the length of the keys, which is that of the places.
     unsafe {
         let argument =
@@ -370,7 +523,7 @@ fn set(client: &Client, workload: &Workload, seed: u32) -> Set {
             argument(&set.keys),
             argument(&set.places),
             seed,
-            shift,
+            workload.shift(),
         );
     }
     set
@@ -483,6 +636,7 @@ mod tests {
                 let workload = Workload {
                     op,
                     length: 1 << 10,
+                    tile: None,
                 };
                 let mut prepared = Prepared::new(&rt.client, workload).unwrap();
                 (0..SETS).for_each(|turn| prepared.launch(turn).unwrap());

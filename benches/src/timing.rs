@@ -57,7 +57,11 @@ pub fn measure(prepared: &Prepared, schedule: Schedule) -> Result<Time> {
 }
 
 /// Times what `launch` enqueues, which is told how often it was called.
-pub(crate) fn measure_launches(
+///
+/// # Errors
+///
+/// As [`measure`].
+pub fn measure_launches(
     client: &Client,
     launch: impl Fn(usize) -> Result<()> + Sync,
     schedule: Schedule,
@@ -119,12 +123,12 @@ fn collect(count: usize, measure: impl FnMut(usize) -> Result<f64>) -> Result<Ve
     (0..count).map(measure).collect()
 }
 
-fn microseconds(duration: Duration) -> f64 {
+pub(crate) fn microseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }
 
 /// The middle of the times, or the mean of the two in the middle; NaN of none.
-fn median(mut times: Vec<f64>) -> f64 {
+pub(crate) fn median(mut times: Vec<f64>) -> f64 {
     times.sort_unstable_by(f64::total_cmp);
     let middle = times.len() / 2;
     match times.len() {

@@ -5,7 +5,11 @@ use cubecl::client::Client;
 use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use girih::Bounds;
 use girih::device::Device;
-use girih_kernels::{ScatterMode, supports_gather, supports_scan, supports_scatter};
+use girih_kernels::raw::supports_bulk;
+use girih_kernels::{
+    Duplicates, ScatterMode, ScatterOptions, ScatterPath, supports_gather, supports_scan,
+    supports_scatter,
+};
 use half::bf16;
 use serde::{Serialize, Serializer};
 
@@ -151,6 +155,12 @@ pub enum Data {
     Uniform,
     /// The first so many rows, each as likely as any other.
     Among(usize),
+    /// Rows by Zipf's law with exponent 1.05: the first most often, a tenth of all times.
+    Zipf,
+    /// A tenth of them at row 7, the others uniform.
+    TenthInOne,
+    /// As uniform, in ascending order.
+    Sorted,
 }
 
 impl Data {
@@ -159,7 +169,11 @@ impl Data {
         match self {
             Self::InOrder => "in order".into(),
             Self::Uniform => "uniform".into(),
+            Self::Among(1) => "one row".into(),
             Self::Among(rows) => format!("{rows} rows"),
+            Self::Zipf => "zipf 1.05".into(),
+            Self::TenthInOne => "10 % in one row".into(),
+            Self::Sorted => "sorted".into(),
         }
     }
 }
@@ -167,6 +181,29 @@ impl Data {
 impl Serialize for Data {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.name())
+    }
+}
+
+/// How a gather is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// As the launcher does it.
+    #[default]
+    Launcher,
+    /// By bulk copies, so many rows a cube.
+    Bulk(usize),
+    /// By these kernels of a scatter.
+    Path(ScatterPath),
+}
+
+impl Way {
+    /// The name, as in JSON; the launcher's own way has none.
+    pub fn name(self) -> Option<String> {
+        match self {
+            Self::Launcher => None,
+            Self::Bulk(rows) => Some(format!("bulk {rows}")),
+            Self::Path(path) => Some(format!("by {path:?}").to_lowercase()),
+        }
     }
 }
 
@@ -185,6 +222,10 @@ pub struct Workload {
     pub data: Data,
     /// What an index out of range does; none is.
     pub bounds: Bounds,
+    /// What is promised of several rows that are scattered to one place.
+    pub duplicates: Duplicates,
+    /// How a gather or scatter is done.
+    pub way: Way,
 }
 
 impl Workload {
@@ -197,6 +238,16 @@ impl Workload {
             columns,
             data: Data::Uniform,
             bounds: Bounds::Mask,
+            duplicates: Duplicates::Unordered,
+            way: Way::Launcher,
+        }
+    }
+
+    /// The same gather by bulk copies, so many rows a cube.
+    pub const fn bulk(self, rows: usize) -> Self {
+        Self {
+            way: Way::Bulk(rows),
+            ..self
         }
     }
 
@@ -239,20 +290,64 @@ impl Workload {
         Self { bounds, ..self }
     }
 
+    /// The same by these kernels.
+    pub const fn by(self, path: ScatterPath) -> Self {
+        Self {
+            way: Way::Path(path),
+            ..self
+        }
+    }
+
+    /// The same under another promise of what goes to one place.
+    pub const fn promising(self, duplicates: Duplicates) -> Self {
+        Self { duplicates, ..self }
+    }
+
+    /// The same of elements of another type.
+    pub const fn of(self, dtype: Dtype) -> Self {
+        Self { dtype, ..self }
+    }
+
+    /// How it scatters.
+    pub(crate) const fn options(&self) -> ScatterOptions {
+        ScatterOptions {
+            bounds: self.bounds,
+            duplicates: self.duplicates,
+            path: match self.way {
+                Way::Path(path) => Some(path),
+                Way::Launcher | Way::Bulk(_) => None,
+            },
+        }
+    }
+
+    /// The operation, and what it promises if that is not the default.
+    pub fn op_name(&self) -> String {
+        let promise = match self.duplicates {
+            Duplicates::Unordered => "",
+            Duplicates::LastWins => " last wins",
+            Duplicates::FirstWins => " first wins",
+            Duplicates::Deterministic => " deterministic",
+        };
+        self.op.name().to_owned() + promise
+    }
+
     /// The name in tables: operation, type, size, and what is not the default.
     pub fn name(&self) -> String {
         let mut name = format!(
             "{} {} {}x{}",
-            self.op.name(),
+            self.op_name(),
             self.dtype.name(),
             self.rows,
             self.columns
         );
-        if let Data::Among(_) = self.data {
+        if !matches!(self.data, Data::InOrder | Data::Uniform) {
             name += &format!(" {}", self.data.name());
         }
         if self.bounds != Bounds::Mask {
             name += &format!(" {}", bounds_name(self.bounds));
+        }
+        if let Some(way) = self.way.name() {
+            name += &format!(" {way}");
         }
         name
     }
@@ -281,6 +376,9 @@ impl Workload {
     pub fn supported(&self, client: &Client) -> girih::Result<()> {
         let device = Device::of(client);
         let elem = self.dtype.elem();
+        if let Way::Bulk(_) = self.way {
+            supports_bulk(&device)?;
+        }
         match (self.op, self.op.mode()) {
             (Op::Scan | Op::Trial(_) | Op::Nonzero | Op::MaskedSelect, _) => {
                 supports_scan(client, elem)?
@@ -304,6 +402,9 @@ impl Workload {
     /// those of 2^28 elements, which wander about 0.
     pub(crate) const fn random_bits(&self) -> u32 {
         match (self.op, self.dtype) {
+            // Of few bits, so that many to one place are exact too.
+            (Op::ScatterAdd, Dtype::Bf16) => 1,
+            (Op::ScatterAdd, _) if !matches!(self.data, Data::Uniform | Data::Sorted) => 2,
             (Op::ScatterAdd | Op::Scan | Op::Trial(_), _) => data::BITS_TO_SUM,
             (_, Dtype::F32) => 24,
             (_, Dtype::Bf16) => 8,

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use girih_examples::karate::device::{Wanted, choose};
+use girih_examples::device::{Wanted, choose};
 use girih_examples::karate::{Club, Faction, Settings, picture, train};
 use indicatif::{ProgressBar, ProgressStyle};
 

@@ -1,7 +1,7 @@
 //! The karate demo on each device that this build reaches.
 #![cfg(any(feature = "cpu", feature = "vulkan", feature = "cuda"))]
 
-use girih_examples::karate::device::{NoDevice, Wanted, choose};
+use girih_examples::device::{NoDevice, Wanted, choose};
 use girih_examples::karate::{Club, Settings, train};
 
 /// How many members a model trained from `seed` on `device` puts on the side they took.

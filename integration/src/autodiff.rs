@@ -7,40 +7,67 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Autodiff, TensorMetadata};
 use burn::tensor::Shape;
 use girih::Bounds;
-use girih_kernels::ScatterMode;
+use girih_kernels::{Duplicates, ScatterMode, ScatterOptions};
 
 use crate::IndexBackend;
+use crate::gradients::{Combined, lost};
 
 /// What a backward pass keeps of its op.
 #[derive(Debug, Clone)]
-struct Kept<B: IndexBackend> {
-    index: IntTensor<B>,
-    axis: usize,
-    bounds: Bounds,
+pub(crate) struct Kept<B: IndexBackend> {
+    pub(crate) index: IntTensor<B>,
+    pub(crate) axis: usize,
+    pub(crate) options: ScatterOptions,
 }
 
 impl<B: IndexBackend> Kept<B> {
-    fn new(index: &IntTensor<B>, axis: usize, bounds: Bounds) -> Self {
+    fn new(index: &IntTensor<B>, axis: usize, options: ScatterOptions) -> Self {
         // The op reported an offence; its gradient has nothing to add.
-        let bounds = match bounds {
+        let bounds = match options.bounds {
             Bounds::Report => Bounds::Mask,
             other => other,
         };
         Self {
             index: index.clone(),
             axis,
-            bounds,
+            options: ScatterOptions { bounds, ..options },
         }
     }
 
     /// The gradient of updates: each is the gradient of the slice it went to.
-    fn gather(self, gradient: FloatTensor<B>) -> FloatTensor<B> {
-        B::gather_float(gradient, self.index, self.axis, self.bounds).0
+    pub(crate) fn gather(&self, gradient: FloatTensor<B>) -> FloatTensor<B> {
+        B::gather_float_alone(gradient, self.index.clone(), self.axis, self.options.bounds)
     }
 
     /// The gradient of a table: each slice is the sum of the gradients of its copies.
-    fn scatter_sum(self, gradient: FloatTensor<B>, extent: usize) -> FloatTensor<B> {
-        B::scatter_sum_float(gradient, self.index, self.axis, extent, self.bounds).0
+    pub(crate) fn scatter_sum(&self, gradient: FloatTensor<B>, extent: usize) -> FloatTensor<B> {
+        B::scatter_sum_float_alone(gradient, self.index.clone(), self.axis, extent, self.sums())
+    }
+
+    /// How sums are taken: as the op combined, but that the path asked for may be none of theirs.
+    fn sums(&self) -> ScatterOptions {
+        let duplicates = match self.options.duplicates {
+            Duplicates::Deterministic => Duplicates::Deterministic,
+            _ => Duplicates::Unordered,
+        };
+        ScatterOptions {
+            duplicates,
+            path: None,
+            ..self.options
+        }
+    }
+
+    /// The gradient of updates of which one is left of those that went to one place.
+    fn gather_winners(&self, gradient: FloatTensor<B>) -> FloatTensor<B> {
+        let extent = gradient.shape()[self.axis];
+        let gathered = self.gather(gradient);
+        match self.options.duplicates {
+            Duplicates::Unordered => gathered,
+            _ => {
+                let lost = lost::<B>(self, extent, &gathered);
+                B::float_mask_fill(gathered, lost, 0.into())
+            }
+        }
     }
 
     /// The gradient of a target that was overwritten: zero where it was.
@@ -53,9 +80,10 @@ impl<B: IndexBackend> Kept<B> {
         let Self {
             index,
             axis,
-            bounds,
+            options,
         } = self;
-        B::scatter_float(gradient, index, zeros, axis, ScatterMode::Set, bounds).0
+        let any = options.bounds.into();
+        B::scatter_float(gradient, index, zeros, axis, ScatterMode::Set, any).0
     }
 }
 
@@ -104,7 +132,26 @@ impl<B: IndexBackend> Backward<B, 2> for ScatterSet {
             ops.node,
             grads,
             |gradient| of_target.zero_written(gradient),
-            |gradient| of_updates.gather(gradient),
+            |gradient| of_updates.gather_winners(gradient),
+        );
+    }
+}
+
+/// Products and extremes.
+#[derive(Debug)]
+struct ScatterCombined;
+
+impl<B: IndexBackend> Backward<B, 2> for ScatterCombined {
+    type State = Combined<B>;
+
+    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (of_target, of_updates) = (ops.state.clone(), ops.state);
+        binary::<B, _, _>(
+            ops.parents,
+            ops.node,
+            grads,
+            |gradient| of_target.of_target(gradient),
+            |gradient| of_updates.of_updates(gradient),
         );
     }
 }
@@ -123,6 +170,47 @@ impl<B: IndexBackend> Backward<B, 1> for ScatterSum {
     }
 }
 
+/// A gather that `run` does, remembered; what else it gives is passed on.
+fn tracked_gather<B: IndexBackend, C: CheckpointStrategy, R>(
+    table: FloatTensor<Autodiff<B, C>>,
+    index: IntTensor<B>,
+    axis: usize,
+    bounds: Bounds,
+    run: impl FnOnce(FloatTensor<B>, IntTensor<B>) -> (FloatTensor<B>, R),
+) -> (FloatTensor<Autodiff<B, C>>, R) {
+    // The guard of the node is taken before its tensor.
+    let ops = Gather.prepare::<C>([table.node()]).compute_bound();
+    let table = table.into_primitive();
+    let state = (
+        Kept::<B>::new(&index, axis, bounds.into()),
+        table.shape()[axis],
+    );
+    let (values, rest) = run(table, index);
+    let values = match ops.stateful() {
+        OpsKind::Tracked(prep) => prep.finish(state, values),
+        OpsKind::UnTracked(prep) => prep.finish(values),
+    };
+    (values, rest)
+}
+
+/// The same of sums of slices.
+fn tracked_sum<B: IndexBackend, C: CheckpointStrategy, R>(
+    updates: FloatTensor<Autodiff<B, C>>,
+    index: IntTensor<B>,
+    axis: usize,
+    options: ScatterOptions,
+    run: impl FnOnce(FloatTensor<B>, IntTensor<B>) -> (FloatTensor<B>, R),
+) -> (FloatTensor<Autodiff<B, C>>, R) {
+    let ops = ScatterSum.prepare::<C>([updates.node()]).compute_bound();
+    let state = Kept::<B>::new(&index, axis, options);
+    let (values, rest) = run(updates.into_primitive(), index);
+    let values = match ops.stateful() {
+        OpsKind::Tracked(prep) => prep.finish(state, values),
+        OpsKind::UnTracked(prep) => prep.finish(values),
+    };
+    (values, rest)
+}
+
 impl<B: IndexBackend, C: CheckpointStrategy> IndexBackend for Autodiff<B, C> {
     fn gather_float(
         table: FloatTensor<Self>,
@@ -130,16 +218,28 @@ impl<B: IndexBackend, C: CheckpointStrategy> IndexBackend for Autodiff<B, C> {
         axis: usize,
         bounds: Bounds,
     ) -> (FloatTensor<Self>, IntTensor<Self>) {
-        // The guard of the node is taken before its tensor.
-        let ops = Gather.prepare::<C>([table.node()]).compute_bound();
-        let table = table.into_primitive();
-        let state = (Kept::<B>::new(&index, axis, bounds), table.shape()[axis]);
-        let (values, record) = B::gather_float(table, index, axis, bounds);
-        let values = match ops.stateful() {
-            OpsKind::Tracked(prep) => prep.finish(state, values),
-            OpsKind::UnTracked(prep) => prep.finish(values),
-        };
-        (values, record)
+        tracked_gather::<B, C, _>(table, index, axis, bounds, |table, index| {
+            B::gather_float(table, index, axis, bounds)
+        })
+    }
+
+    fn gather_float_alone(
+        table: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        bounds: Bounds,
+    ) -> FloatTensor<Self> {
+        let run = |table, index| (B::gather_float_alone(table, index, axis, bounds), ());
+        tracked_gather::<B, C, _>(table, index, axis, bounds, run).0
+    }
+
+    fn gather_int_alone(
+        table: IntTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        bounds: Bounds,
+    ) -> IntTensor<Self> {
+        B::gather_int_alone(table, index, axis, bounds)
     }
 
     fn gather_int(
@@ -157,23 +257,48 @@ impl<B: IndexBackend, C: CheckpointStrategy> IndexBackend for Autodiff<B, C> {
         updates: FloatTensor<Self>,
         axis: usize,
         mode: ScatterMode,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (FloatTensor<Self>, IntTensor<Self>) {
         let nodes = [target.node(), updates.node()];
         let (target, updates) = (target.into_primitive(), updates.into_primitive());
-        let state = Kept::<B>::new(&index, axis, bounds);
-        let (values, record) = B::scatter_float(target, index, updates, axis, mode, bounds);
-        let values = match mode {
-            ScatterMode::Add => match ScatterAdd.prepare::<C>(nodes).compute_bound().stateful() {
-                OpsKind::Tracked(prep) => prep.finish(state, values),
-                OpsKind::UnTracked(prep) => prep.finish(values),
-            },
-            ScatterMode::Set => match ScatterSet.prepare::<C>(nodes).compute_bound().stateful() {
-                OpsKind::Tracked(prep) => prep.finish(state, values),
-                OpsKind::UnTracked(prep) => prep.finish(values),
-            },
-        };
-        (values, record)
+        let state = Kept::<B>::new(&index, axis, options);
+        let run = |target, updates| B::scatter_float(target, index, updates, axis, mode, options);
+        match mode {
+            ScatterMode::Add => {
+                let (values, record) = run(target, updates);
+                let values = match ScatterAdd.prepare::<C>(nodes).compute_bound().stateful() {
+                    OpsKind::Tracked(prep) => prep.finish(state, values),
+                    OpsKind::UnTracked(prep) => prep.finish(values),
+                };
+                (values, record)
+            }
+            ScatterMode::Set => {
+                let (values, record) = run(target, updates);
+                let values = match ScatterSet.prepare::<C>(nodes).compute_bound().stateful() {
+                    OpsKind::Tracked(prep) => prep.finish(state, values),
+                    OpsKind::UnTracked(prep) => prep.finish(values),
+                };
+                (values, record)
+            }
+            ScatterMode::Mul | ScatterMode::Min | ScatterMode::Max => {
+                match ScatterCombined
+                    .prepare::<C>(nodes)
+                    .compute_bound()
+                    .stateful()
+                {
+                    OpsKind::Tracked(prep) => {
+                        let inputs = (target.clone(), updates.clone());
+                        let (values, record) = run(target, updates);
+                        let state = Combined::new(state, mode, inputs, values.clone());
+                        (prep.finish(state, values), record)
+                    }
+                    OpsKind::UnTracked(prep) => {
+                        let (values, record) = run(target, updates);
+                        (prep.finish(values), record)
+                    }
+                }
+            }
+        }
     }
 
     fn scatter_int(
@@ -182,9 +307,9 @@ impl<B: IndexBackend, C: CheckpointStrategy> IndexBackend for Autodiff<B, C> {
         updates: IntTensor<Self>,
         axis: usize,
         mode: ScatterMode,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (IntTensor<Self>, IntTensor<Self>) {
-        B::scatter_int(target, index, updates, axis, mode, bounds)
+        B::scatter_int(target, index, updates, axis, mode, options)
     }
 
     fn scatter_sum_float(
@@ -192,17 +317,35 @@ impl<B: IndexBackend, C: CheckpointStrategy> IndexBackend for Autodiff<B, C> {
         index: IntTensor<Self>,
         axis: usize,
         extent: usize,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (FloatTensor<Self>, IntTensor<Self>) {
-        let ops = ScatterSum.prepare::<C>([updates.node()]).compute_bound();
-        let state = Kept::<B>::new(&index, axis, bounds);
-        let updates = updates.into_primitive();
-        let (values, record) = B::scatter_sum_float(updates, index, axis, extent, bounds);
-        let values = match ops.stateful() {
-            OpsKind::Tracked(prep) => prep.finish(state, values),
-            OpsKind::UnTracked(prep) => prep.finish(values),
+        tracked_sum::<B, C, _>(updates, index, axis, options, |updates, index| {
+            B::scatter_sum_float(updates, index, axis, extent, options)
+        })
+    }
+
+    fn scatter_sum_float_alone(
+        updates: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        options: ScatterOptions,
+    ) -> FloatTensor<Self> {
+        let run = |updates, index| {
+            let sums = B::scatter_sum_float_alone(updates, index, axis, extent, options);
+            (sums, ())
         };
-        (values, record)
+        tracked_sum::<B, C, _>(updates, index, axis, options, run).0
+    }
+
+    fn scatter_sum_int_alone(
+        updates: IntTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        options: ScatterOptions,
+    ) -> IntTensor<Self> {
+        B::scatter_sum_int_alone(updates, index, axis, extent, options)
     }
 
     fn scatter_sum_int(
@@ -210,8 +353,8 @@ impl<B: IndexBackend, C: CheckpointStrategy> IndexBackend for Autodiff<B, C> {
         index: IntTensor<Self>,
         axis: usize,
         extent: usize,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (IntTensor<Self>, IntTensor<Self>) {
-        B::scatter_sum_int(updates, index, axis, extent, bounds)
+        B::scatter_sum_int(updates, index, axis, extent, options)
     }
 }

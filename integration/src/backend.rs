@@ -9,7 +9,7 @@ use burn::backend::{
     tensor::{FloatTensor, IntTensor},
 };
 use girih::Bounds;
-use girih_kernels::ScatterMode;
+use girih_kernels::{ScatterMode, ScatterOptions};
 
 /// Gather and scatter on a backend's own tensors.
 ///
@@ -41,7 +41,26 @@ pub trait IndexBackend: Backend {
         bounds: Bounds,
     ) -> (IntTensor<Self>, IntTensor<Self>);
 
-    /// A float target with slices written or added to.
+    /// Slices of a float table without a record, which under fusion costs as much as the slices do: under any policy but
+    /// [`Bounds::Report`].
+    #[fusion(meta = metadata::gather_alone)]
+    fn gather_float_alone(
+        table: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        bounds: Bounds,
+    ) -> FloatTensor<Self>;
+
+    /// The same of an integer table.
+    #[fusion(meta = metadata::gather_alone)]
+    fn gather_int_alone(
+        table: IntTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        bounds: Bounds,
+    ) -> IntTensor<Self>;
+
+    /// A float target with slices written or combined with.
     #[fusion(meta = metadata::scatter)]
     fn scatter_float(
         target: FloatTensor<Self>,
@@ -49,10 +68,10 @@ pub trait IndexBackend: Backend {
         updates: FloatTensor<Self>,
         axis: usize,
         mode: ScatterMode,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (FloatTensor<Self>, IntTensor<Self>);
 
-    /// An integer target with slices written or added to.
+    /// An integer target with slices written or combined with.
     #[fusion(meta = metadata::scatter)]
     fn scatter_int(
         target: IntTensor<Self>,
@@ -60,7 +79,7 @@ pub trait IndexBackend: Backend {
         updates: IntTensor<Self>,
         axis: usize,
         mode: ScatterMode,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (IntTensor<Self>, IntTensor<Self>);
 
     /// Sums of float slices, `extent` of them along the axis.
@@ -70,7 +89,7 @@ pub trait IndexBackend: Backend {
         index: IntTensor<Self>,
         axis: usize,
         extent: usize,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (FloatTensor<Self>, IntTensor<Self>);
 
     /// Sums of integer slices, `extent` of them along the axis.
@@ -80,15 +99,35 @@ pub trait IndexBackend: Backend {
         index: IntTensor<Self>,
         axis: usize,
         extent: usize,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (IntTensor<Self>, IntTensor<Self>);
+
+    /// Sums of float slices without a record: under any policy but [`Bounds::Report`].
+    #[fusion(meta = metadata::scatter_sum_alone)]
+    fn scatter_sum_float_alone(
+        updates: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        options: ScatterOptions,
+    ) -> FloatTensor<Self>;
+
+    /// The same of integers.
+    #[fusion(meta = metadata::scatter_sum_alone)]
+    fn scatter_sum_int_alone(
+        updates: IntTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        options: ScatterOptions,
+    ) -> IntTensor<Self>;
 }
 
 /// What fusion knows of an op's outputs before it runs. Burn trusts the shapes, so they are computed by
 /// the functions that [`cube`](crate::cube) allocates with.
 #[cfg(feature = "fusion")]
 mod metadata {
-    use super::{Bounds, ScatterMode};
+    use super::{Bounds, ScatterMode, ScatterOptions};
     use crate::cube::{RECORD_DTYPE, record_shape, with_extent};
     use burn::backend::fusion::custom::TensorSpec;
 
@@ -104,7 +143,26 @@ mod metadata {
         axis: &usize,
         bounds: &Bounds,
     ) -> Outputs {
-        scatter_sum(table, index, axis, &index.shape[0], bounds)
+        scatter_sum(table, index, axis, &index.shape[0], &(*bounds).into())
+    }
+
+    pub(super) fn gather_alone(
+        table: &TensorSpec,
+        index: &TensorSpec,
+        axis: &usize,
+        bounds: &Bounds,
+    ) -> TensorSpec {
+        gather(table, index, axis, bounds).0
+    }
+
+    pub(super) fn scatter_sum_alone(
+        updates: &TensorSpec,
+        index: &TensorSpec,
+        axis: &usize,
+        extent: &usize,
+        options: &ScatterOptions,
+    ) -> TensorSpec {
+        scatter_sum(updates, index, axis, extent, options).0
     }
 
     pub(super) fn scatter(
@@ -113,9 +171,9 @@ mod metadata {
         _updates: &TensorSpec,
         _axis: &usize,
         _mode: &ScatterMode,
-        bounds: &Bounds,
+        options: &ScatterOptions,
     ) -> Outputs {
-        (target.clone(), record(bounds))
+        (target.clone(), record(&options.bounds))
     }
 
     pub(super) fn scatter_sum(
@@ -123,9 +181,12 @@ mod metadata {
         _index: &TensorSpec,
         axis: &usize,
         extent: &usize,
-        bounds: &Bounds,
+        options: &ScatterOptions,
     ) -> Outputs {
         let shape = with_extent(&updates.shape, *axis, *extent);
-        (TensorSpec::new(shape, updates.dtype), record(bounds))
+        (
+            TensorSpec::new(shape, updates.dtype),
+            record(&options.bounds),
+        )
     }
 }

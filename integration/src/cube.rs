@@ -1,20 +1,16 @@
 //! The ops on CubeCL's tensors: girih's launchers.
 
-use burn::backend::{TensorMetadata, cubecl::dtype_to_storage_type};
+use burn::backend::TensorMetadata;
 use burn::tensor::{DType, Shape};
 use burn_cubecl::{
     CubeBackend, CubeDevice,
-    kernel::{cast, into_contiguous, untile},
+    kernel::{into_contiguous, untile},
     ops::numeric::{empty_device_contiguous_dtype, zeros_client},
     tensor::CubeTensor,
 };
-use cubecl::{
-    client::Client,
-    ir::{ElemType, FloatKind},
-    std::tensor::TensorHandle,
-};
+use cubecl::{client::Client, std::tensor::TensorHandle};
 use girih::{Bounds, view::Report};
-use girih_kernels::{ScatterMode, supports_scatter};
+use girih_kernels::{ScatterMode, ScatterOptions};
 
 use crate::IndexBackend;
 
@@ -58,9 +54,9 @@ impl IndexBackend for CubeBackend {
         updates: CubeTensor,
         axis: usize,
         mode: ScatterMode,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (CubeTensor, CubeTensor) {
-        scatter(target, index, updates, axis, mode, bounds)
+        scatter(target, index, updates, axis, mode, options)
     }
 
     fn scatter_int(
@@ -69,9 +65,9 @@ impl IndexBackend for CubeBackend {
         updates: CubeTensor,
         axis: usize,
         mode: ScatterMode,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (CubeTensor, CubeTensor) {
-        scatter(target, index, updates, axis, mode, bounds)
+        scatter(target, index, updates, axis, mode, options)
     }
 
     fn scatter_sum_float(
@@ -79,9 +75,9 @@ impl IndexBackend for CubeBackend {
         index: CubeTensor,
         axis: usize,
         extent: usize,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (CubeTensor, CubeTensor) {
-        scatter_sum(updates, index, axis, extent, bounds)
+        scatter_sum(updates, index, axis, extent, options)
     }
 
     fn scatter_sum_int(
@@ -89,9 +85,47 @@ impl IndexBackend for CubeBackend {
         index: CubeTensor,
         axis: usize,
         extent: usize,
-        bounds: Bounds,
+        options: ScatterOptions,
     ) -> (CubeTensor, CubeTensor) {
-        scatter_sum(updates, index, axis, extent, bounds)
+        scatter_sum(updates, index, axis, extent, options)
+    }
+
+    fn gather_float_alone(
+        table: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        bounds: Bounds,
+    ) -> CubeTensor {
+        gathered(table, index, axis, bounds).0
+    }
+
+    fn gather_int_alone(
+        table: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        bounds: Bounds,
+    ) -> CubeTensor {
+        gathered(table, index, axis, bounds).0
+    }
+
+    fn scatter_sum_float_alone(
+        updates: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        extent: usize,
+        options: ScatterOptions,
+    ) -> CubeTensor {
+        summed(updates, index, axis, extent, options).0
+    }
+
+    fn scatter_sum_int_alone(
+        updates: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        extent: usize,
+        options: ScatterOptions,
+    ) -> CubeTensor {
+        summed(updates, index, axis, extent, options).0
     }
 }
 
@@ -102,31 +136,22 @@ fn gather(
     bounds: Bounds,
 ) -> (CubeTensor, CubeTensor) {
     let out = Place::of(&table);
+    let (values, report) = gathered(table, index, axis, bounds);
+    (values, out.record(report))
+}
+
+/// Slices, and what is to be reported.
+fn gathered(
+    table: CubeTensor,
+    index: CubeTensor,
+    axis: usize,
+    bounds: Bounds,
+) -> (CubeTensor, Option<Report>) {
+    let out = Place::of(&table);
     let (table, index) = (handle(table), handle(index));
     let checked = girih_kernels::gather(&out.client, &table, &index, axis, bounds);
     let (values, report) = checked.unwrap_or_else(unchecked_call).into_parts();
-    let record = out.record(report);
-    (out.tensor(values), record)
-}
-
-fn scatter(
-    target: CubeTensor,
-    index: CubeTensor,
-    updates: CubeTensor,
-    axis: usize,
-    mode: ScatterMode,
-    bounds: Bounds,
-) -> (CubeTensor, CubeTensor) {
-    let dtype = target.dtype;
-    let [element, by] = [dtype, index.dtype].map(dtype_to_storage_type);
-    let wide =
-        mode == ScatterMode::Add && matches!(sums(&target.client, element, by), Ok(Sums::InF32));
-    if wide {
-        let [target, updates] = [target, updates].map(|tensor| cast(tensor, DType::F32));
-        let (sums, record) = scatter_into(target, index, updates, axis, mode, bounds);
-        return (cast(sums, dtype), record);
-    }
-    scatter_into(writable(target), index, updates, axis, mode, bounds)
+    (out.tensor(values), report)
 }
 
 fn scatter_sum(
@@ -134,60 +159,57 @@ fn scatter_sum(
     index: CubeTensor,
     axis: usize,
     extent: usize,
-    bounds: Bounds,
+    options: ScatterOptions,
 ) -> (CubeTensor, CubeTensor) {
     let out = Place::of(&updates);
-    let shape = with_extent(updates.meta.shape(), axis, extent);
-    let zeros = zeros_client(out.client, out.device, shape, out.dtype);
-    scatter(zeros, index, updates, axis, ScatterMode::Add, bounds)
+    let (sums, report) = summed(updates, index, axis, extent, options);
+    (sums, out.record(report))
 }
 
 /// The launcher on a target that nothing else uses.
-fn scatter_into(
+fn scatter(
     target: CubeTensor,
     index: CubeTensor,
     updates: CubeTensor,
     axis: usize,
     mode: ScatterMode,
-    bounds: Bounds,
+    options: ScatterOptions,
 ) -> (CubeTensor, CubeTensor) {
+    let out = Place::of(&target);
+    let (values, report) = scattered(target, index, updates, axis, mode, options);
+    (values, out.record(report))
+}
+
+/// Sums of slices, and what is to be reported.
+fn summed(
+    updates: CubeTensor,
+    index: CubeTensor,
+    axis: usize,
+    extent: usize,
+    options: ScatterOptions,
+) -> (CubeTensor, Option<Report>) {
+    let out = Place::of(&updates);
+    let shape = with_extent(updates.meta.shape(), axis, extent);
+    let zeros = zeros_client(out.client, out.device, shape, out.dtype);
+    scattered(zeros, index, updates, axis, ScatterMode::Add, options)
+}
+
+/// The target with the updates in it, and what is to be reported.
+fn scattered(
+    target: CubeTensor,
+    index: CubeTensor,
+    updates: CubeTensor,
+    axis: usize,
+    mode: ScatterMode,
+    options: ScatterOptions,
+) -> (CubeTensor, Option<Report>) {
+    let target = writable(target);
     let out = Place::of(&target);
     let [into, index, updates] = [target.clone(), index, updates].map(handle);
     let checked =
-        girih_kernels::scatter_into(&out.client, &into, &index, &updates, axis, mode, bounds);
+        girih_kernels::scatter_into(&out.client, &into, &index, &updates, axis, mode, options);
     let ((), report) = checked.unwrap_or_else(unchecked_call).into_parts();
-    let record = out.record(report);
-    (target, record)
-}
-
-/// How updates of a type are added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sums {
-    /// In memory, one by one.
-    InPlace,
-    /// In f32, and rounded once at the end: 16-bit floats on a device that cannot add them one by one.
-    InF32,
-}
-
-/// How a device adds updates of a type at indices of another.
-///
-/// # Errors
-/// Where it cannot.
-pub(crate) fn sums(client: &Client, element: ElemType, index: ElemType) -> girih::Result<Sums> {
-    let supported = |element, mode| supports_scatter(client, element, index, mode, 1);
-    supported(element, ScatterMode::Set)?;
-    let narrow = matches!(
-        element,
-        ElemType::Float(FloatKind::F16) | ElemType::Float(FloatKind::BF16)
-    );
-    match supported(element, ScatterMode::Add) {
-        Ok(()) => Ok(Sums::InPlace),
-        Err(_) if narrow => {
-            supported(ElemType::Float(FloatKind::F32), ScatterMode::Add)?;
-            Ok(Sums::InF32)
-        }
-        Err(lacks) => Err(lacks),
-    }
+    (target, report)
 }
 
 /// An op's public function has checked its call, so that nothing is left for the launcher to refuse.
@@ -238,7 +260,7 @@ impl Place {
     }
 
     /// A report's record as a tensor, or an empty one.
-    fn record(&self, report: Option<Report>) -> CubeTensor {
+    pub(crate) fn record(&self, report: Option<Report>) -> CubeTensor {
         let (client, device) = (self.client.clone(), self.device.clone());
         match report {
             Some(report) => {
@@ -250,6 +272,12 @@ impl Place {
                 empty_device_contiguous_dtype(client, device, shape, RECORD_DTYPE)
             }
         }
+    }
+
+    /// Zeros of that shape.
+    pub(crate) fn zeros(&self, shape: Shape) -> CubeTensor {
+        let out = self.clone();
+        zeros_client(out.client, out.device, shape, out.dtype)
     }
 
     /// The same with elements of another type.

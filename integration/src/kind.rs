@@ -3,12 +3,12 @@
 use burn::backend::{Dispatch, DispatchTensor};
 use burn::tensor::{Float, Int, kind::Basic};
 use girih::Bounds;
-use girih_kernels::{Determinism, ScanOperation, ScatterMode};
+use girih_kernels::{Determinism, ScanOperation, ScatterMode, ScatterOptions};
 
 use crate::{IndexBackend, ScanBackend};
 
-/// A result and the record of an index out of range.
-type Recorded = (DispatchTensor, DispatchTensor);
+/// A result, and the record of an index out of range where there may be one.
+type Recorded = (DispatchTensor, Option<DispatchTensor>);
 
 /// A kind of tensor whose elements can be gathered and scattered: [`Float`] and [`Int`].
 pub trait Kind: Basic + sealed::Ops {}
@@ -34,7 +34,7 @@ pub(crate) mod sealed {
             updates: DispatchTensor,
             axis: usize,
             mode: ScatterMode,
-            bounds: Bounds,
+            options: ScatterOptions,
         ) -> Recorded;
 
         fn scatter_sum(
@@ -42,7 +42,7 @@ pub(crate) mod sealed {
             index: DispatchTensor,
             axis: usize,
             extent: usize,
-            bounds: Bounds,
+            options: ScatterOptions,
         ) -> Recorded;
 
         fn scan(
@@ -55,11 +55,15 @@ pub(crate) mod sealed {
         /// What a mask keeps, with room for all, and its count.
         fn select(tensor: DispatchTensor, mask: DispatchTensor)
         -> (DispatchTensor, DispatchTensor);
+
+        /// The first rows of a room.
+        fn first(room: DispatchTensor, count: usize) -> DispatchTensor;
     }
 }
 
 macro_rules! ops {
-    ($kind:ident: $gather:ident, $scatter:ident, $scatter_sum:ident, $scan:ident, $select:ident) => {
+    ($kind:ident: $gather:ident, $gather_alone:ident, $scatter:ident, $scatter_sum:ident, $sum_alone:ident, $scan:ident,
+     $select:ident, $first:ident) => {
         impl sealed::Ops for $kind {
             fn gather(
                 table: DispatchTensor,
@@ -67,7 +71,13 @@ macro_rules! ops {
                 axis: usize,
                 bounds: Bounds,
             ) -> Recorded {
-                Dispatch::$gather(table, index, axis, bounds)
+                match bounds {
+                    Bounds::Report => {
+                        let (values, record) = Dispatch::$gather(table, index, axis, bounds);
+                        (values, Some(record))
+                    }
+                    _ => (Dispatch::$gather_alone(table, index, axis, bounds), None),
+                }
             }
 
             fn scatter(
@@ -76,9 +86,11 @@ macro_rules! ops {
                 updates: DispatchTensor,
                 axis: usize,
                 mode: ScatterMode,
-                bounds: Bounds,
+                options: ScatterOptions,
             ) -> Recorded {
-                Dispatch::$scatter(target, index, updates, axis, mode, bounds)
+                let (values, record) =
+                    Dispatch::$scatter(target, index, updates, axis, mode, options);
+                (values, Some(record))
             }
 
             fn scatter_sum(
@@ -86,9 +98,19 @@ macro_rules! ops {
                 index: DispatchTensor,
                 axis: usize,
                 extent: usize,
-                bounds: Bounds,
+                options: ScatterOptions,
             ) -> Recorded {
-                Dispatch::$scatter_sum(updates, index, axis, extent, bounds)
+                match options.bounds {
+                    Bounds::Report => {
+                        let (values, record) =
+                            Dispatch::$scatter_sum(updates, index, axis, extent, options);
+                        (values, Some(record))
+                    }
+                    _ => {
+                        let sums = Dispatch::$sum_alone(updates, index, axis, extent, options);
+                        (sums, None)
+                    }
+                }
             }
 
             fn scan(
@@ -106,8 +128,12 @@ macro_rules! ops {
             ) -> (DispatchTensor, DispatchTensor) {
                 Dispatch::$select(tensor, mask)
             }
+
+            fn first(room: DispatchTensor, count: usize) -> DispatchTensor {
+                Dispatch::$first(room, count)
+            }
         }
     };
 }
-ops!(Float: gather_float, scatter_float, scatter_sum_float, scan_float, select_masked_float);
-ops!(Int: gather_int, scatter_int, scatter_sum_int, scan_int, select_masked_int);
+ops!(Float: gather_float, gather_float_alone, scatter_float, scatter_sum_float, scatter_sum_float_alone, scan_float, select_masked_float, first_float);
+ops!(Int: gather_int, gather_int_alone, scatter_int, scatter_sum_int, scatter_sum_int_alone, scan_int, select_masked_int, first_int);

@@ -22,13 +22,25 @@
 //! | [`gather`] | `out[.., n, ..] = table[.., index[n], ..]` | table: [`scatter_sum`] of the result's gradient |
 //! | [`scatter`] with [`Scatter::Add`] | `target[.., index[n], ..] += updates[.., n, ..]` | target: itself; updates: [`gather`] |
 //! | [`scatter`] with [`Scatter::Set`] | `target[.., index[n], ..] = updates[.., n, ..]` | target: zero where written; updates: [`gather`] |
+//! | [`scatter`] with [`Scatter::Mul`] | `target[.., index[n], ..] *= updates[.., n, ..]` | that of factors |
+//! | [`scatter`] with [`Scatter::Min`], [`Scatter::Max`] | the smaller or larger of both | to what is equal to it, in equal parts |
+//! | [`take_along_axis`] | `out[.., j, ..] = table[.., index[.., j, ..], ..]` | table: [`sum_along_axis`] of the result's gradient |
+//! | [`sum_along_axis`] | `out[.., index[.., j, ..], ..] += updates[.., j, ..]` into zeros | updates: [`take_along_axis`] |
+//! | [`paged_gather`] | the rows of sequences that lie in pages | pages: sums of the gradients of the copies of each row |
 //! | [`sort`](sort()), [`sort_with_indices`], [`argsort`] | elements along an axis in order, and where they were | that of the new place |
 //! | [`top_k`] | the largest or smallest along an axis, and their places | that of the new place; the others: zero |
 //! | [`bincount`], [`search_sorted`] | how often numbers are there; where values go in sorted rows | |
+//! | [`histogram`](histogram()) | how many values there are in each part of a range | |
+//! | [`weighted_histogram`], [`weighted_bincount`] | the weight of the values of each bin | weights: that of the bin |
+//! | [`unique`](unique()), [`unique_all`] | the values, each once, in order; how often, and which each element has | none |
 //! | [`scatter_sum`] | [`scatter`] with [`Scatter::Add`] into zeros | updates: [`gather`] |
 //! | [`scan`](fn@scan): [`cumsum`], [`cumprod`], [`cummin`], [`cummax`] | `out[.., n, ..]` is all of `tensor[.., 0..=n, ..]` combined | yes |
 //! | [`mask_select`] | the elements where a mask is true | the result's, at their places |
-//! | [`nonzero`] | the coordinates where a mask is true | none |
+//! | [`nonzero`], [`argwhere`] | the coordinates where a mask is true | none |
+//! | [`matmul`](matmul()), [`grouped_matmul`], [`gather_matmul`] | products of matrices, of rows in groups, of rows that an index names | both operands |
+//! | [`matmul_scatter`] | products of rows in groups, weighted and added up | rows, matrices, factors |
+//!
+//! [`MoeLayer`] is a mixture of experts made of these.
 //!
 //! The `..` stand for the other axes, which keep their extents; the index is a tensor of rank 1 of any
 //! integer type. Tensors of integers go through the same ops, without gradients. [`IndexOps`] has the
@@ -46,11 +58,16 @@ mod backend;
 mod checked;
 mod cube;
 mod error;
+mod gradients;
+mod histogram;
 mod kind;
+mod lookup;
+mod matmul;
 mod methods;
 mod ops;
 mod scan;
 mod sort;
+mod unique;
 mod validate;
 
 pub use backend::IndexBackend;
@@ -58,11 +75,23 @@ pub use burn_cubecl::CubeBackend;
 pub use checked::Checked;
 pub use error::Error;
 pub use girih::{Bounds, view::Offence};
-pub use girih_kernels::{Determinism, ScanOperation, ScatterMode as Scatter, Side};
+pub use girih_kernels::{
+    Determinism, Duplicates, ScanOperation, ScatterMode as Scatter, ScatterOptions, ScatterPath,
+    Side,
+};
+pub use histogram::{HistogramBackend, histogram, weighted_bincount, weighted_histogram};
 pub use kind::Kind;
+pub use lookup::{LookupBackend, LookupKind, paged_gather, sum_along_axis, take_along_axis};
+pub use matmul::{
+    MatmulBackend, MoeActivation, MoeLayer, MoeLayerConfig, gather_matmul, grouped_matmul, matmul,
+    matmul_scatter,
+};
 pub use methods::IndexOps;
 pub use ops::{gather, scatter, scatter_sum};
-pub use scan::{ScanBackend, cummax, cummin, cumprod, cumsum, mask_select, nonzero, scan};
+pub use scan::{
+    ScanBackend, argwhere, cummax, cummin, cumprod, cumsum, mask_select, nonzero, scan,
+};
 pub use sort::{
     SortBackend, SortKind, argsort, bincount, search_sorted, sort, sort_with_indices, top_k,
 };
+pub use unique::{Unique, UniqueBackend, unique, unique_all};

@@ -2,7 +2,7 @@
 
 use burn::tensor::{Int, Tensor};
 
-use crate::{Bounds, Checked, Error, Kind, Scatter};
+use crate::{Bounds, Checked, Error, Kind, Scatter, ScatterOptions};
 
 /// [`gather`](crate::gather()), [`scatter`](crate::scatter()) and
 /// [`scatter_sum`](crate::scatter_sum) as methods of a tensor, named so that none hides one of Burn's.
@@ -39,7 +39,7 @@ pub trait IndexOps: Sized {
         bounds: Bounds,
     ) -> Result<Checked<Self>, Error>;
 
-    /// This tensor with slices written or added to along an axis.
+    /// This tensor with slices written or combined with along an axis.
     ///
     /// # Errors
     /// See [`scatter`](crate::scatter()).
@@ -49,7 +49,7 @@ pub trait IndexOps: Sized {
         index: Tensor<1, Int>,
         updates: Self,
         mode: Scatter,
-        bounds: Bounds,
+        options: impl Into<ScatterOptions>,
     ) -> Result<Checked<Self>, Error>;
 
     /// Sums of this tensor's slices along an axis, `extent` of them.
@@ -61,7 +61,7 @@ pub trait IndexOps: Sized {
         axis: usize,
         index: Tensor<1, Int>,
         extent: usize,
-        bounds: Bounds,
+        options: impl Into<ScatterOptions>,
     ) -> Result<Checked<Self>, Error>;
 }
 
@@ -81,9 +81,9 @@ impl<const D: usize, K: Kind> IndexOps for Tensor<D, K> {
         index: Tensor<1, Int>,
         updates: Self,
         mode: Scatter,
-        bounds: Bounds,
+        options: impl Into<ScatterOptions>,
     ) -> Result<Checked<Self>, Error> {
-        crate::scatter(self, axis, index, updates, mode, bounds)
+        crate::scatter(self, axis, index, updates, mode, options)
     }
 
     fn scatter_sum_along(
@@ -91,8 +91,8 @@ impl<const D: usize, K: Kind> IndexOps for Tensor<D, K> {
         axis: usize,
         index: Tensor<1, Int>,
         extent: usize,
-        bounds: Bounds,
+        options: impl Into<ScatterOptions>,
     ) -> Result<Checked<Self>, Error> {
-        crate::scatter_sum(self, axis, index, extent, bounds)
+        crate::scatter_sum(self, axis, index, extent, options)
     }
 }

@@ -3,7 +3,7 @@
 use burn::backend::DispatchTensor;
 use burn::tensor::{Int, Tensor};
 use girih::Bounds;
-use girih_kernels::ScatterMode;
+use girih_kernels::{ScatterMode, ScatterOptions};
 
 use crate::checked::Report;
 use crate::kind::Kind;
@@ -45,16 +45,21 @@ pub fn gather<const D: usize, K: Kind>(
     Ok(checked(outputs, report))
 }
 
-/// `target` with slices of `updates` written to it or added to it along `axis`:
-/// `target[.., index[n], ..] = updates[.., n, ..]`, or `+=`.
+/// `target` with slices of `updates` written to it or combined with it along `axis`:
+/// `target[.., index[n], ..] = updates[.., n, ..]`, or `+=`, `*=`, the smaller or the larger.
 ///
 /// The target's memory is written in place where no other tensor uses it, and copied where one does.
-/// `updates` has the target's shape, with the index's length along the axis. An index out of range
-/// drops its update under `Mask` and `Report`; the other policies are those of [`gather`].
+/// `updates` has the target's shape, with the index's length along the axis. `options` are
+/// [`ScatterOptions`](crate::ScatterOptions), or one of their fields alone: [`Bounds`], of which `Mask` and `Report` drop an
+/// update whose index is out of range, and [`Duplicates`](crate::Duplicates).
 ///
-/// Where an index occurs twice, [`ScatterMode::Add`] adds both updates, in no fixed order.
-/// [`ScatterMode::Set`] writes one of them, which one is not stated, and its gradient is that of every
-/// update having been written; it is right where indices are distinct.
+/// Where an index occurs twice, all modes but [`ScatterMode::Set`] combine both updates, in no fixed order, unless
+/// [`Duplicates::Deterministic`](crate::Duplicates::Deterministic) asks for the same bits in every run.
+/// [`ScatterMode::Set`] writes one of them, which one only `duplicates` says, and then the gradient is that one's. Where it does
+/// not say, the gradient is that of every update having been written, which is right where indices are distinct.
+///
+/// The gradient of a product is that of its factors, zeros among them. The gradient of the smaller or the larger goes to what
+/// is equal to it, in equal parts where several are.
 ///
 /// # Errors
 /// Every [`Error`] but [`Error::Read`], before anything runs.
@@ -78,18 +83,26 @@ pub fn scatter<const D: usize, K: Kind>(
     index: Tensor<1, Int>,
     updates: Tensor<D, K>,
     mode: ScatterMode,
-    bounds: Bounds,
+    options: impl Into<ScatterOptions>,
 ) -> Result<Checked<Tensor<D, K>>, Error> {
+    let options = options.into();
     let call = Call::new("scatter", Argument::new("target", &target), axis)?;
-    call.scatters(&index, Argument::new("updates", &updates), mode, bounds)?;
-    let report = Report::new(&index, axis, call.extent(), bounds);
+    let extent = call.extent();
+    call.scatters(
+        &index,
+        Argument::new("updates", &updates),
+        extent,
+        mode,
+        &options,
+    )?;
+    let report = Report::new(&index, axis, extent, options.bounds);
     let outputs = K::scatter(
         target.into_dispatch(),
         index.into_dispatch(),
         updates.into_dispatch(),
         axis,
         mode,
-        bounds,
+        options,
     );
     Ok(checked(outputs, report))
 }
@@ -97,8 +110,8 @@ pub fn scatter<const D: usize, K: Kind>(
 /// Sums of the slices of `updates` along `axis`, `extent` of them: slice `i` of the result is the sum of
 /// the slices `n` with `index[n] == i`, and zero where there is none.
 ///
-/// This is [`scatter`] with [`ScatterMode::Add`] into zeros, a sum over segments in any order, and the
-/// gradient of [`gather`]. The index has as many entries as `updates` has slices.
+/// This is [`scatter`] with [`ScatterMode::Add`] into zeros, a sum over segments in any order, unless `options` ask for a fixed
+/// one, and the gradient of [`gather`]. The index has as many entries as `updates` has slices.
 ///
 /// # Errors
 /// Every [`Error`] but [`Error::Read`], before anything runs.
@@ -120,27 +133,28 @@ pub fn scatter_sum<const D: usize, K: Kind>(
     axis: usize,
     index: Tensor<1, Int>,
     extent: usize,
-    bounds: Bounds,
+    options: impl Into<ScatterOptions>,
 ) -> Result<Checked<Tensor<D, K>>, Error> {
+    let options = options.into();
     let argument = || Argument::new("updates", &updates);
     let call = Call::new("scatter_sum", argument(), axis)?;
-    call.scatters(&index, argument(), ScatterMode::Add, bounds)?;
-    let report = Report::new(&index, axis, extent, bounds);
+    call.scatters(&index, argument(), extent, ScatterMode::Add, &options)?;
+    let report = Report::new(&index, axis, extent, options.bounds);
     let outputs = K::scatter_sum(
         updates.into_dispatch(),
         index.into_dispatch(),
         axis,
         extent,
-        bounds,
+        options,
     );
     Ok(checked(outputs, report))
 }
 
 /// An op's outputs as tensors; the record means something only where there is a report.
 fn checked<const D: usize, K: Kind>(
-    (values, record): (DispatchTensor, DispatchTensor),
+    (values, record): (DispatchTensor, Option<DispatchTensor>),
     report: Option<Report>,
 ) -> Checked<Tensor<D, K>> {
-    let report = report.map(|report| (report, Tensor::from_dispatch(record)));
+    let report = report.zip(record.map(Tensor::from_dispatch));
     Checked::new(Tensor::from_dispatch(values), report)
 }

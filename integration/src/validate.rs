@@ -3,15 +3,20 @@
 //! Under fusion a kernel is launched later, on another thread, where nobody is left to return an error to.
 //! So each op checks here all that its launcher would refuse.
 
+mod lookups;
+mod products;
+
 use burn::backend::DispatchDevice;
 use burn::backend::cubecl::dtype_to_storage_type;
 use burn::tensor::{DType, Device, Int, Shape, Tensor, kind::Basic};
 use cubecl::{client::Client, ir::ElemType};
 use girih::Bounds;
-use girih_kernels::{ScatterMode, SortOptions, sort_path, supports_scatter};
+use girih_kernels::{
+    ScatterMode, ScatterOptions, SortOptions, sort_path, supports_scatter, supports_scatter_options,
+};
 
 use crate::Error;
-use crate::cube::{sums, with_extent};
+use crate::cube::with_extent;
 use crate::scan::{count_dtype, place_dtype};
 
 /// A call of an op, described by its first tensor.
@@ -93,7 +98,7 @@ impl Call {
         let [element, by] = self.elements(&index)?;
         girih_kernels::supports_gather(&self.client, element, by)?;
         if self.device.is_autodiff() && self.first.dtype.is_float() {
-            sums(&self.client, element, by)?;
+            supports_scatter(&self.client, element, by, ScatterMode::Add, 1)?;
         }
         self.reports(bounds)
     }
@@ -103,8 +108,9 @@ impl Call {
         &self,
         index: &Tensor<1, Int>,
         updates: Argument,
+        extent: usize,
         mode: ScatterMode,
-        bounds: Bounds,
+        options: &ScatterOptions,
     ) -> Result<(), Error> {
         let index = self.beside(Argument::new("index", index))?;
         let updates = self.beside(updates)?;
@@ -127,11 +133,15 @@ impl Call {
                 allowed: format!("{element}, as {} has", self.first.name),
             }));
         }
-        match mode {
-            ScatterMode::Set => supports_scatter(&self.client, element, by, mode, 1)?,
-            ScatterMode::Add => sums(&self.client, element, by).map(|_| ())?,
-        }
-        self.reports(bounds)
+        supports_scatter(&self.client, element, by, mode, 1)?;
+        let slices = [extent, index.shape[0]];
+        let others = allowed
+            .iter()
+            .enumerate()
+            .filter(|(axis, _)| *axis != self.axis);
+        let slice = others.map(|(_, extent)| extent).product();
+        supports_scatter_options(&self.client, element, mode, slices, slice, options)?;
+        self.reports(options.bounds)
     }
 
     /// The device scans the first tensor.
@@ -142,16 +152,22 @@ impl Call {
 
     /// The device selects from the first tensor by a mask of its shape.
     pub(crate) fn selects(&self, mask: Argument) -> Result<(), Error> {
-        let mask = self.beside(mask)?;
-        if mask.shape != self.first.shape {
-            return Err(Error::Kernel(girih::Error::Shape {
-                call: self.name,
-                argument: mask.name,
-                given: mask.shape.to_vec(),
-                allowed: self.first.shape.to_vec(),
-            }));
-        }
+        self.alike(mask)?;
         self.finds()
+    }
+
+    /// Another argument, if it is on the first one's device and has its shape.
+    fn alike(&self, argument: Argument) -> Result<Argument, Error> {
+        let argument = self.beside(argument)?;
+        match argument.shape == self.first.shape {
+            true => Ok(argument),
+            false => Err(Error::Kernel(girih::Error::Shape {
+                call: self.name,
+                argument: argument.name,
+                given: argument.shape.to_vec(),
+                allowed: self.first.shape.to_vec(),
+            })),
+        }
     }
 
     /// The device stores the first tensor, and compacts as many elements as it has.
@@ -172,27 +188,39 @@ impl Call {
 
     /// The device sorts the first tensor, and stores places along its axis.
     pub(crate) fn sorts(&self) -> Result<(), Error> {
-        let element = self.first.element(self.name)?;
-        let index = dtype_to_storage_type(crate::sort::index_of(self.extent()));
         let others = self.first.shape.num_elements() / self.extent().max(1);
+        self.sorts_rows([others, self.extent()])
+    }
+
+    /// The device sorts all elements of the first tensor, and stores how many there are.
+    pub(crate) fn sorts_all(&self) -> Result<(), Error> {
+        self.sorts_rows([1, self.first.shape.num_elements()])?;
+        self.finds()
+    }
+
+    fn sorts_rows(&self, [rows, len]: [usize; 2]) -> Result<(), Error> {
+        let element = self.first.element(self.name)?;
+        let index = dtype_to_storage_type(crate::sort::index_of(len));
         let options = SortOptions::default();
-        sort_path(
-            &self.client,
-            element,
-            Some(index),
-            [others, self.extent()],
-            &options,
-        )?;
+        sort_path(&self.client, element, Some(index), [rows, len], &options)?;
         Ok(())
     }
 
-    /// The device counts the first tensor's elements in so many bins.
-    pub(crate) fn counts(&self, bins: usize) -> Result<(), Error> {
+    /// The device counts the first tensor's elements in so many bins, of numbers or of a range, or adds up their weights.
+    pub(crate) fn counts(
+        &self,
+        weights: Option<Argument>,
+        bins: usize,
+        range: Option<[f64; 2]>,
+    ) -> Result<(), Error> {
         let element = self.first.element(self.name)?;
-        Ok(girih_kernels::supports_bincount(
-            &self.client,
-            element,
-            bins,
+        let weights = match weights {
+            None => None,
+            Some(weights) => Some(self.alike(weights)?.element(self.name)?),
+        };
+        let (call, client) = (self.name, &self.client);
+        Ok(girih_kernels::supports_histogram(
+            call, client, element, weights, bins, range,
         )?)
     }
 

@@ -39,7 +39,10 @@ pub(crate) fn index_type(call: &'static str, device: &Device, dtype: ElemType) -
 
 /// The device stores elements of the type.
 pub(crate) fn element(call: &'static str, device: &Device, dtype: ElemType) -> Result<()> {
-    device.require(device.stores(dtype), call, format!("buffers of {dtype}"))
+    match device.stores(dtype) {
+        true => Ok(()),
+        false => device.require(false, call, format!("buffers of {dtype}")),
+    }
 }
 
 /// The axis is one of the tensor's.
@@ -86,13 +89,13 @@ pub(crate) fn shape(
     tensor: &TensorHandle,
     allowed: &[usize],
 ) -> Result<()> {
-    let given: Vec<usize> = tensor.shape().iter().copied().collect();
-    match given == allowed {
+    let given = tensor.shape();
+    match given.iter().eq(allowed) {
         true => Ok(()),
         false => Err(Error::Shape {
             call,
             argument,
-            given,
+            given: given.iter().copied().collect(),
             allowed: allowed.to_vec(),
         }),
     }
@@ -104,29 +107,28 @@ pub(crate) fn within(
     argument: &'static str,
     tensor: &TensorHandle,
 ) -> Result<()> {
-    let (shape, strides) = dims(tensor);
     let given = tensor.handle.size_in_used() as usize / tensor.dtype.size();
-    let needed = match shape.contains(&0) {
+    let axes = || tensor.shape().iter().zip(tensor.strides().iter());
+    let needed = match axes().any(|(extent, _)| *extent == 0) {
         true => 0,
         false => {
-            1 + shape
-                .iter()
-                .zip(&strides)
+            1 + axes()
                 .map(|(extent, stride)| (extent - 1) * stride)
                 .sum::<usize>()
         }
     };
-    match needed <= given {
-        true => Ok(()),
-        false => Err(Error::Strides {
-            call,
-            argument,
-            shape,
-            strides,
-            needed,
-            given,
-        }),
+    if needed <= given {
+        return Ok(());
     }
+    let (shape, strides) = dims(tensor);
+    Err(Error::Strides {
+        call,
+        argument,
+        shape,
+        strides,
+        needed,
+        given,
+    })
 }
 
 /// No two elements of the tensor share a place.
@@ -137,6 +139,9 @@ pub(crate) fn distinct(
     argument: &'static str,
     tensor: &TensorHandle,
 ) -> Result<()> {
+    if is_row_major(tensor) {
+        return Ok(());
+    }
     let (shape, strides) = dims(tensor);
     if shape.contains(&0) {
         return Ok(());
@@ -160,6 +165,38 @@ pub(crate) fn distinct(
         covered += (extent - 1) * stride;
     }
     Ok(())
+}
+
+/// The elements of the tensor lie side by side in row-major order.
+pub(crate) fn row_major(
+    call: &'static str,
+    argument: &'static str,
+    tensor: &TensorHandle,
+) -> Result<()> {
+    if is_row_major(tensor) {
+        return Ok(());
+    }
+    let (shape, strides) = dims(tensor);
+    let (needed, given) = (shape.iter().product(), strides[0] * shape[0]);
+    Err(Error::Strides {
+        call,
+        argument,
+        shape,
+        strides,
+        needed,
+        given,
+    })
+}
+
+/// Whether the elements lie side by side in row-major order.
+pub(crate) fn is_row_major(tensor: &TensorHandle) -> bool {
+    let mut covered = 1;
+    let axes = tensor.shape().iter().zip(tensor.strides().iter()).rev();
+    axes.into_iter().all(|(&extent, &stride)| {
+        let steps_past = extent == 1 || stride == covered;
+        covered *= extent;
+        steps_past
+    })
 }
 
 /// Shape and strides, in elements.

@@ -1,7 +1,10 @@
 //! What a launcher would do, without doing it.
 
-use crate::plan::{Tiling, Walk};
-use crate::{ScatterMode, check};
+use crate::along::{self, Lines};
+use crate::paged::{FlatPages, Lists, page_rows_type};
+use crate::plan::{Tiling, Walk, cube_units};
+use crate::scatter::{self, Route};
+use crate::{ScatterMode, ScatterOptions, ScatterPath, check};
 use core::fmt;
 use cubecl::client::Client;
 use cubecl::ir::ElemType;
@@ -39,6 +42,12 @@ pub struct Plan {
     pub call: &'static str,
     /// The element.
     pub element: ElemType,
+    /// The kernels of a scatter.
+    pub path: Option<ScatterPath>,
+    /// Why it goes that path.
+    pub reason: &'static str,
+    /// Bytes of memory that the launch takes beside its arguments.
+    pub temporary: u64,
     /// Elements of one access.
     pub width: usize,
     /// Extents of a cube's tile: along the outer axis, the indexed one, and the last one.
@@ -68,6 +77,10 @@ impl fmt::Display for Plan {
         writeln!(f, "{} of {}", self.call, self.element)?;
         let size = self.element.size();
         let bytes = self.width * size;
+        if let Some(path) = self.path {
+            writeln!(f, "  path           {path:?}: {}", self.reason)?;
+            writeln!(f, "  temporary      {} bytes", self.temporary)?;
+        }
         writeln!(
             f,
             "  vector width   {} ({bytes} bytes an access)",
@@ -117,15 +130,82 @@ pub fn explain_gather(
     let (mut shape, _) = check::dims(input);
     shape[axis] = index.shape()[0];
     let output = like(input, shape);
-    Ok(plan(CALL, &device, [input, &output], index, axis, None))
+    Ok(of_gather(CALL, &device, [input, &output], index, axis))
 }
 
-/// What [`scatter_into`](crate::scatter_into) would launch.
+/// What [`take_along_axis`](crate::take_along_axis) would launch: a tile is what a cube takes.
 ///
 /// # Errors
 ///
-/// As [`scatter_into`](crate::scatter_into), but that [`Error::Device`](crate::Error::Device) of a missing atomic addition
-/// comes only where no width of it is there.
+/// As [`take_along_axis`](crate::take_along_axis).
+pub fn explain_take_along_axis(
+    client: &Client,
+    table: &TensorHandle,
+    index: &TensorHandle,
+    axis: usize,
+) -> Result<Plan> {
+    const CALL: &str = "take_along_axis";
+    let device = Device::of(client);
+    along::check(CALL, &device, table, index, axis)?;
+    let (element, size) = (table.dtype, table.dtype.size());
+    let output = like(table, check::dims(index).0);
+    let lines = Lines::new(&device, table, index, &output, axis);
+    let (width, units) = (lines.width, cube_units(&device));
+    let packets = along::packets_of_unit(&device);
+    let elements: usize = index.shape().iter().product();
+    let (count, by) = (elements as u64, index.dtype.size() as u64);
+    // Neighbours share a sector where their indices agree; at worst none do.
+    let taken = count * (size as u64).max(SECTOR);
+    Ok(Plan {
+        call: CALL,
+        element,
+        path: None,
+        reason: "",
+        temporary: 0,
+        width,
+        tile: [1, 1, units as usize * packets * width],
+        cubes: (elements / width).div_ceil(units as usize * packets) as u64,
+        units,
+        packets,
+        registers: (width * (size + index.dtype.size())).div_ceil(4),
+        axes: lines.rank(),
+        copies: false,
+        bytes_moved: taken + count * (size as u64 + by),
+        bytes_ideal: count * (2 * size as u64 + by),
+    })
+}
+
+/// What [`paged_gather`](crate::paged_gather) would launch, beside the short kernel that finds each row's place.
+///
+/// # Errors
+///
+/// As [`paged_gather`](crate::paged_gather).
+pub fn explain_paged_gather(
+    client: &Client,
+    pages: &TensorHandle,
+    table: &TensorHandle,
+    offsets: &TensorHandle,
+    rows: usize,
+) -> Result<Plan> {
+    const CALL: &str = "paged_gather";
+    let device = Device::of(client);
+    let flat = FlatPages::new(&device, pages)?;
+    Lists::new(&device, table, offsets)?;
+    let mut shape = check::dims(&flat.tensor).0;
+    let list = page_rows_type(shape[0]);
+    shape[0] = rows;
+    let output = like(pages, shape);
+    let list = TensorHandle::new_contiguous([rows], table.handle.clone(), list);
+    Ok(of_gather(CALL, &device, [&flat.tensor, &output], &list, 0))
+}
+
+/// What [`scatter_into`](crate::scatter_into) would launch, and why it would go that path.
+///
+/// The tile is that of the kernel that moves slices, if there are several.
+///
+/// # Errors
+///
+/// As [`scatter_into`](crate::scatter_into).
 pub fn explain_scatter(
     client: &Client,
     target: &TensorHandle,
@@ -133,33 +213,73 @@ pub fn explain_scatter(
     updates: &TensorHandle,
     axis: usize,
     mode: ScatterMode,
+    options: impl Into<ScatterOptions>,
 ) -> Result<Plan> {
-    const CALL: &str = "scatter";
     let device = Device::of(client);
-    check::axis(CALL, "target", target, axis)?;
-    check::index(CALL, &device, index)?;
-    check::element(CALL, &device, target.dtype)?;
-    check::within(CALL, "target", target)?;
-    check::distinct(CALL, "target", target)?;
-    let (mut shape, _) = check::dims(target);
-    shape[axis] = index.shape()[0];
-    check::same_type(CALL, "updates", updates.dtype, target.dtype)?;
-    check::shape(CALL, "updates", updates, &shape)?;
-    check::within(CALL, "updates", updates)?;
-    let widths = match mode {
-        ScatterMode::Set => None,
-        ScatterMode::Add => {
-            crate::supports_scatter(client, target.dtype, index.dtype, mode, row(&shape, axis))?;
-            let adds = |width: &usize| device.adds_atomically(target.dtype, *width);
-            Some([8, 4, 2, 1].into_iter().filter(adds).collect())
-        }
+    scatter::checked(&device, target, index, updates, axis)?;
+    let packed = like(updates, check::dims(updates).0);
+    let (walk, copies) = match Walk::new(target, updates, axis) {
+        Some(walk) => (walk, false),
+        None => (scatter::unfolded(target, &packed, axis)?, true),
     };
-    Ok(plan(CALL, &device, [target, updates], index, axis, widths))
+    let updates = if copies { &packed } else { updates };
+    let extent = target.shape()[axis].max(1);
+    let handles = [&target.handle, &updates.handle];
+    let route = scatter::route(
+        &device,
+        target.dtype,
+        mode,
+        extent,
+        &walk,
+        handles,
+        &options.into(),
+    )?;
+    let plan = Cutting {
+        call: scatter::CALL,
+        device: &device,
+        element: target.dtype,
+        index,
+        walk: &walk,
+        copies,
+    };
+    Ok(plan.of_scatter(&route))
 }
 
-/// Elements of one slice that lie side by side, if the tensor is contiguous.
-fn row(shape: &[usize], axis: usize) -> usize {
-    shape[axis + 1..].iter().product()
+/// The plan of a gather of slices along an axis.
+fn of_gather(
+    call: &'static str,
+    device: &Device,
+    [input, output]: [&TensorHandle; 2],
+    index: &TensorHandle,
+    axis: usize,
+) -> Plan {
+    let (walk, tensors, copies) = match Walk::new(input, output, axis) {
+        Some(walk) => (walk, [input.clone(), output.clone()], false),
+        None => {
+            let packed = [input, output].map(|tensor| like(tensor, check::dims(tensor).0));
+            let walk = Walk::new(&packed[0], &packed[1], axis);
+            (
+                walk.expect("contiguous tensors fold to three axes"),
+                packed,
+                true,
+            )
+        }
+    };
+    let size = input.dtype.size();
+    let width = walk.width(
+        &device.vector_widths(size),
+        [&tensors[0].handle, &tensors[1].handle],
+        size,
+    );
+    let cutting = Cutting {
+        call,
+        device,
+        element: input.dtype,
+        index,
+        walk: &walk,
+        copies,
+    };
+    cutting.plan(width)
 }
 
 /// A contiguous tensor of that shape, of which only the extents are looked at.
@@ -167,56 +287,90 @@ fn like(tensor: &TensorHandle, shape: Vec<usize>) -> TensorHandle {
     TensorHandle::new_contiguous(shape, tensor.handle.clone(), tensor.dtype)
 }
 
-/// The plan for two tensors that agree in every extent but that of `axis`, of which the second has one slice an index;
-/// atomics have one of `widths`.
-fn plan(
+/// What a plan is made from.
+struct Cutting<'a> {
     call: &'static str,
-    device: &Device,
-    tensors: [&TensorHandle; 2],
-    index: &TensorHandle,
-    axis: usize,
-    atomics: Option<Vec<usize>>,
-) -> Plan {
-    let (element, size) = (tensors[0].dtype, tensors[0].dtype.size());
-    let (walk, copies) = match Walk::new(tensors[0], tensors[1], axis) {
-        Some(walk) => (walk, false),
-        None => {
-            let packed = tensors.map(|tensor| like(tensor, check::dims(tensor).0));
-            let walk = Walk::new(&packed[0], &packed[1], axis);
-            (walk.expect("contiguous tensors fold to three axes"), true)
+    device: &'a Device,
+    element: ElemType,
+    index: &'a TensorHandle,
+    walk: &'a Walk,
+    copies: bool,
+}
+
+impl Cutting<'_> {
+    /// The plan whose accesses have `width` elements.
+    fn plan(&self, width: usize) -> Plan {
+        let (walk, size) = (self.walk, self.element.size());
+        // Where nothing is gathered there is no tile; its extents may as well be those of one element.
+        let extents = walk.extents.map(|extent| extent.max(1));
+        let tiling = Tiling::new(self.device, extents, width);
+        let packets = tiling.tile.iter().product::<usize>() / width;
+        let packets = packets.div_ceil(tiling.units as usize);
+        let elements: u64 = walk.extents.iter().map(|&extent| extent as u64).product();
+        let cubes: u64 = match elements {
+            0 => 0,
+            _ => tiling.tiles.iter().map(|&tiles| tiles as u64).product(),
+        };
+        let indices = (self.index.shape()[0] * self.index.dtype.size()) as u64;
+        // Each tile reads the indices of its rows.
+        let index_tiles = cubes / (tiling.tiles[2] as u64).max(1);
+        let slices = [0, 1].map(|tensor| moved(walk.extents, walk.strides[tensor], size));
+        Plan {
+            call: self.call,
+            element: self.element,
+            path: None,
+            reason: "",
+            temporary: 0,
+            width,
+            tile: tiling.tile,
+            cubes,
+            units: tiling.units,
+            packets,
+            registers: registers(packets, width * size),
+            axes: if walk.is_short() { 3 } else { 5 },
+            copies: self.copies,
+            bytes_moved: slices.iter().sum::<u64>() + indices * index_tiles,
+            bytes_ideal: 2 * elements * size as u64 + indices,
         }
-    };
-    let widths = atomics.unwrap_or_else(|| device.vector_widths(size));
-    // Where nothing is gathered there is no tile; its extents may as well be those of one element.
-    let extents = walk.extents.map(|extent| extent.max(1));
-    let width = walk.width(&widths, tensors.map(|tensor| &tensor.handle), size);
-    let tiling = Tiling::new(device, extents, width);
-    let packets = tiling.tile.iter().product::<usize>() / width;
-    let packets = packets.div_ceil(tiling.units as usize);
-    let elements: u64 = walk.extents.iter().map(|&extent| extent as u64).product();
-    let cubes: u64 = match elements {
-        0 => 0,
-        _ => tiling.tiles.iter().map(|&tiles| tiles as u64).product(),
-    };
-    let in_flight = packets.min(4);
-    let indices = (index.shape()[0] * index.dtype.size()) as u64;
-    // Each tile reads the indices of its rows.
-    let index_tiles = cubes / (tiling.tiles[2] as u64).max(1);
-    let slices = [0, 1].map(|tensor| moved(walk.extents, walk.strides[tensor], size));
-    Plan {
-        call,
-        element,
-        width,
-        tile: tiling.tile,
-        cubes,
-        units: tiling.units,
-        packets,
-        registers: (in_flight * width * size).div_ceil(4),
-        axes: if walk.is_short() { 3 } else { 5 },
-        copies,
-        bytes_moved: slices.iter().sum::<u64>() + indices * index_tiles,
-        bytes_ideal: 2 * elements * size as u64 + indices,
     }
+
+    fn of_scatter(&self, route: &Route) -> Plan {
+        let plan = self.plan(route.width);
+        let plan = Plan {
+            path: Some(route.path),
+            reason: route.reason,
+            temporary: route.temporary,
+            ..plan
+        };
+        let Some(rows) = route.rows else {
+            return plan;
+        };
+        // Each unit does one packet of so many slices.
+        let indices = self.walk.extents[2];
+        let elements: usize = self.walk.extents.iter().product();
+        let row = elements / indices.max(1);
+        let packets = row / route.width * indices.div_ceil(rows);
+        // What is written beside the arguments is read again.
+        let moved = 2 * route.temporary + plan.bytes_moved;
+        Plan {
+            tile: [1, rows, row],
+            cubes: packets.div_ceil(plan.units as usize) as u64,
+            packets: rows,
+            registers: registers(rows, route.width * self.element.size()),
+            axes: 5,
+            bytes_moved: if elements == 0 {
+                plan.bytes_moved
+            } else {
+                moved
+            },
+            ..plan
+        }
+    }
+}
+
+/// Registers of a unit that has up to four packets of so many bytes in flight.
+fn registers(packets: usize, bytes: usize) -> usize {
+    (packets.min(4) * bytes).div_ceil(4)
 }
 
 /// Bytes that memory moves for every slice of a tensor, in sectors: rows side by side if they are neighbours, else each

@@ -3,15 +3,26 @@
 //! | launcher | computes |
 //! |---|---|
 //! | [`gather`], [`gather_into`] | `out[.., n, ..] = input[.., index[n], ..]` |
-//! | [`scatter_into`] | `target[.., index[n], ..] =` or `+= updates[.., n, ..]` |
+//! | [`gather_backward`] | `out[.., i, ..]` the sum of all `gradient[.., n, ..]` with `index[n] = i` |
+//! | [`scatter_into`] | `target[.., index[n], ..] = updates[.., n, ..]`, or `+=`, `*=`, the smaller or the larger |
+//! | [`take_along_axis`], [`take_along_axis_into`] | `out[.., j, ..] = table[.., index[.., j, ..], ..]` |
+//! | [`add_along_axis`] | `table[.., index[.., j, ..], ..] += updates[.., j, ..]` |
+//! | [`paged_gather`], [`page_rows`] | rows that lie in the pages of a table, by sequence |
 //! | [`sort`], [`sort_pairs`], [`argsort`], [`sort_with_indices`] | keys along an axis in order, and what goes with them |
+//! | [`sort_by`], [`sort_pairs_by`], [`argsort_by`] | the same by an order of the caller's own |
 //! | [`top_k`] | the largest or smallest along an axis, and their places |
 //! | [`search_sorted`] | where values would go in sorted rows |
-//! | [`bincount`], [`histogram`] | how often each number is there, or values of each part of a range |
+//! | [`bincount`], [`histogram`], [`bins_of`] | how often each number is there, or values of each part of a range; where each value is counted |
 //! | [`scan`](fn@scan), [`scan_into`], [`scan_with`] | `out[.., n, ..] =` all of `input[.., 0..=n, ..]` combined |
 //! | [`select`], [`select_by`], [`partition`] | the elements that a mask or a predicate keeps |
+//! | [`segment_reduce`] | the rows of each segment combined |
+//! | [`embedding_bag`] | rows of a table that indices name, combined bag by bag |
 //! | [`nonzero`] | the coordinates of elements that are not 0 |
 //! | [`unique_consecutive`], [`run_length`] | runs of equal elements |
+//! | [`matmul`](matmul()), [`matmul_into`] | `out[.., m, n] =` the sum over `k` of `a[.., m, k] b[.., k, n]` |
+//! | [`grouped_matmul`], [`grouped_inner_matmul`] | the same for rows, or positions of `k`, in groups |
+//! | [`gather_matmul`], [`gather_matmul_scatter_into`] | the same with rows that lists name |
+//! | [`unique`] | the values that are there, in order, how often, and which each element has |
 //!
 //! Tensors are [`TensorHandle`](cubecl::std::tensor::TensorHandle)s with any strides. Every call is checked before
 //! anything is launched; what an index out of range does is its [`Bounds`].
@@ -45,53 +56,106 @@
 //! ```
 #![deny(missing_docs)]
 
+mod along;
+mod bins;
 mod check;
 mod compact;
 mod explain;
 mod fold;
 mod gather;
 mod histogram;
+mod matmul;
+mod paged;
 mod plan;
 mod scan;
 mod scatter;
 mod search;
+mod segment;
 mod sort;
 mod top_k;
+mod widths;
 
 /// The kernels themselves, for tests that compile them without a device.
 #[doc(hidden)]
 pub mod raw {
+    pub use crate::gather::bulk::{gather_bulk, gather_bulk_kernel, supports_bulk};
     pub use crate::gather::{gather_kernel, gather_strided_kernel};
     pub use crate::plan::Cut;
+    /// Of elements along an axis.
+    pub mod along {
+        pub use crate::along::raw::*;
+    }
+    /// Of pages.
+    pub mod paged {
+        pub use crate::paged::page_rows_kernel;
+    }
     /// Of compactions.
     pub mod compact {
         pub use crate::compact::raw::*;
+    }
+    /// Of products.
+    pub mod matmul {
+        pub use crate::matmul::raw::*;
     }
     /// Of scans.
     pub mod scan {
         pub use crate::scan::raw::*;
     }
-    pub use crate::scatter::{add_kernel, add_strided_kernel, set_kernel, set_strided_kernel};
+    /// Of scatters.
+    pub mod scatter {
+        pub use crate::scatter::direct::{
+            combine_kernel, combine_strided_kernel, set_kernel, set_strided_kernel,
+        };
+        pub use crate::scatter::private::{PrivatePlan, private_kernel};
+        pub use crate::scatter::sorted::{Level, keys_kernel, pick_kernel, reduce_kernel};
+        pub use crate::scatter::tile::{TilePlan, tile_kernel};
+        pub use crate::scatter::vote::{elect_kernel, vote_kernel};
+    }
     pub use crate::sort::raw as sort;
+    /// Of segments.
+    pub mod segment {
+        pub use crate::segment::raw::*;
+    }
+    pub use crate::top_k::raw as top_k;
     /// Of histograms.
     pub mod histogram {
-        pub use crate::histogram::{Binning, Counting, histogram_kernel};
+        pub use crate::histogram::raw::*;
     }
 }
 
+pub use along::{add_along_axis, supports_add_along_axis, take_along_axis, take_along_axis_into};
 pub use compact::{
-    CompactOptions, Compacted, NonZero, Partition, Predicate, Unique, nonzero, partition,
-    run_length, select, select_by, unique_consecutive,
+    CompactOptions, Compacted, NonZero, Partition, Predicate, Runs, Unique, UniqueOptions, nonzero,
+    partition, run_length, select, select_by, unique, unique_consecutive,
 };
-pub use explain::{Plan, explain_gather, explain_scatter};
+pub use explain::{
+    Plan, explain_gather, explain_paged_gather, explain_scatter, explain_take_along_axis,
+};
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
-pub use histogram::{bincount, histogram, supports_bincount};
+pub use histogram::{bincount, bins_of, histogram, supports_histogram};
+pub use matmul::{
+    Activation, MatmulOptions, MatmulPath, MatmulPlan, MatmulTile, Route, Routed,
+    explain_gather_matmul_scatter, explain_grouped_matmul, explain_matmul, gather_matmul,
+    gather_matmul_scatter_into, grouped_inner_matmul, grouped_matmul, grouped_matmul_into, matmul,
+    matmul_into, supports_matmul,
+};
+pub use paged::{page_rows, page_rows_type, paged_gather};
 pub use scan::{
     Determinism, ScanOperation, ScanOperator, ScanOptions, ScanPath, Segments, scan, scan_into,
     scan_with, supports_scan,
 };
-pub use scatter::{ScatterMode, scatter_into, supports_scatter};
+pub use scatter::{
+    Duplicates, ScatterMode, ScatterOptions, ScatterPath, scatter_into, supports_scatter,
+    supports_scatter_options,
+};
 pub use search::{Side, search_sorted};
+pub use segment::{
+    BagGradients, BagOptions, Bags, Grouping, Reduction, SegmentReduced, embedding_bag,
+    embedding_bag_backward, gather_backward, segment_reduce, segment_reduce_backward,
+    segment_reduce_with_args, supports_embedding_bag, supports_embedding_bag_backward,
+    supports_segment_reduce,
+};
+pub use sort::by::{SortOrder, argsort_by, sort_by, sort_pairs_by};
 pub use sort::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path, sort_with_indices};
 pub use top_k::top_k;

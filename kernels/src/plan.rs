@@ -1,6 +1,7 @@
 //! How a gather or scatter is cut into tiles: extents, vectors, cubes.
 
 use crate::fold::{Axis, fold};
+use crate::widths;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
@@ -66,7 +67,15 @@ impl Walk {
     /// start; elements have `size` bytes.
     pub(crate) fn width(&self, widths: &[usize], handles: [&Handle; 2], size: usize) -> usize {
         let starts = handles.map(|handle| start(handle, size));
-        let common = [0, 1].map(|tensor| self.vector(tensor, starts[tensor]).unwrap_or(1));
+        let common = [0, 1].map(|tensor| {
+            let rows = widths::Rows {
+                extents: self.extents,
+                strides: self.strides[tensor],
+                indexed: self.indexed[tensor],
+                start: starts[tensor],
+            };
+            widths::known(rows, || self.vector(tensor, starts[tensor]).unwrap_or(1))
+        });
         widths
             .iter()
             .copied()
@@ -99,7 +108,7 @@ impl Walk {
 }
 
 /// The element that the handle starts at; one that no vector starts at where it starts within an element.
-fn start(handle: &Handle, size: usize) -> u64 {
+pub(crate) fn start(handle: &Handle, size: usize) -> u64 {
     let (bytes, size) = (handle.offset_start.unwrap_or(0), size as u64);
     match bytes.is_multiple_of(size) {
         true => bytes / size,
@@ -142,16 +151,20 @@ impl Tiling {
 
     /// One cube per tile.
     pub(crate) fn cubes(&self, device: &Device) -> CubeCount {
-        let total: usize = self.tiles.iter().product();
-        let (max_x, max_y, _) = device.client().properties().hardware.max_cube_count;
-        let rows = total.div_ceil(max_x as usize);
-        let (y, z) = (rows.min(max_y as usize), rows.div_ceil(max_y as usize));
-        CubeCount::new_3d(total.div_ceil(y * z) as u32, y as u32, z as u32)
+        cubes(device, self.tiles.iter().product())
     }
 }
 
+/// At least so many cubes, however many the device has along one axis.
+pub(crate) fn cubes(device: &Device, total: usize) -> CubeCount {
+    let (max_x, max_y, _) = device.client().properties().hardware.max_cube_count;
+    let rows = total.div_ceil(max_x as usize);
+    let (y, z) = (rows.min(max_y as usize), rows.div_ceil(max_y as usize));
+    CubeCount::new_3d(total.div_ceil(y * z) as u32, y as u32, z as u32)
+}
+
 /// Enough units to fill a GPU's processor with few cubes; on a CPU all that a cube has, which is one per core.
-fn cube_units(device: &Device) -> u32 {
+pub(crate) fn cube_units(device: &Device) -> u32 {
     let most = device
         .client()
         .properties()
@@ -239,12 +252,17 @@ impl Place {
 }
 
 /// Wide enough for an offset anywhere in the buffer.
-fn address(tensor: &TensorHandle) -> AddressType {
+pub(crate) fn address(tensor: &TensorHandle) -> AddressType {
     AddressType::from_len(tensor.handle.size() as usize / tensor.dtype.size())
 }
 
 /// The five axes of one tensor as a kernel argument: all, or the outer, the indexed and the inner one.
-fn arg(tensor: &TensorHandle, extents: [usize; 5], strides: [usize; 5], short: bool) -> TensorArg {
+pub(crate) fn arg(
+    tensor: &TensorHandle,
+    extents: [usize; 5],
+    strides: [usize; 5],
+    short: bool,
+) -> TensorArg {
     let pick = |from: [usize; 5]| match short {
         true => vec![from[1], from[2], from[4]],
         false => from.to_vec(),

@@ -7,8 +7,25 @@ use std::{
     process::ExitCode,
 };
 
-use girih_bench::{Options, Run};
+use girih_bench::{Options, Run, host};
 use girih_testkit::{DeviceKind, Rt};
+use serde_json::Value;
+
+#[cfg(feature = "burn")]
+mod burn;
+#[cfg(feature = "burn")]
+mod host_burn;
+#[cfg(feature = "burn")]
+mod layers;
+#[cfg(feature = "burn")]
+pub mod rivals;
+
+/// What a run gave, and of Burn's ops the lines and the names of those that failed.
+struct Outcome {
+    run: Run,
+    burn: Vec<Value>,
+    failed: Vec<String>,
+}
 
 /// Times the workloads whose name contains one of `filters`, on `device` or the first of cuda, wgsl, vulkan and cpu that
 /// is there; writes the measurements to `json`, one object a line.
@@ -16,13 +33,13 @@ use girih_testkit::{DeviceKind, Rt};
 /// Fails where the device is absent, nothing was measured, or an output was wrong.
 pub fn main(filters: &[String], device: Option<DeviceKind>, json: Option<PathBuf>) -> ExitCode {
     match bench(filters, device, json.as_deref()) {
-        Ok(run) if run.failed.is_empty() && measured(&run) > 0 => ExitCode::SUCCESS,
-        Ok(run) => {
+        Ok(outcome) if outcome.failed() == 0 && outcome.measured() > 0 => ExitCode::SUCCESS,
+        Ok(outcome) => {
             eprintln!(
                 "{} measured, {} left out, {} failed",
-                measured(&run),
-                run.left_out.len(),
-                run.failed.len()
+                outcome.measured(),
+                outcome.run.left_out.len(),
+                outcome.failed()
             );
             ExitCode::FAILURE
         }
@@ -37,13 +54,36 @@ fn bench(
     filters: &[String],
     device: Option<DeviceKind>,
     json: Option<&Path>,
-) -> Result<Run, String> {
+) -> Result<Outcome, String> {
     let rt = choose(device)?;
-    let run = girih_bench::run(&rt.client, &Options::of(&rt.client).only(filters));
+    let mut run = girih_bench::run(&rt.client, &Options::of(&rt.client).only(filters));
+    #[allow(unused_mut, reason = "a build without Burn has no more calls")]
+    let mut calls = host::launchers(&rt.client);
+    #[cfg(feature = "burn")]
+    calls.extend(host_burn::calls(rt));
+    host::run(&rt.client, &calls, filters, &mut run);
+    let (burn, failed) = of_burn(rt, filters);
+    let outcome = Outcome { run, burn, failed };
     if let Some(path) = json {
-        write(&run, path).map_err(|error| format!("{}: {error}", path.display()))?;
+        write(&outcome, path).map_err(|error| format!("{}: {error}", path.display()))?;
     }
-    Ok(run)
+    Ok(outcome)
+}
+
+#[cfg(feature = "burn")]
+fn of_burn(rt: &Rt, filters: &[String]) -> (Vec<Value>, Vec<String>) {
+    let (measured, mut failed) = burn::run(rt, filters);
+    let (rivals, failed_rivals) = rivals::run(rt, filters);
+    failed.extend(failed_rivals);
+    let (layers, failed_layers) = layers::run(rt, filters);
+    failed.extend(failed_layers);
+    let measured = measured.iter().map(burn::Measurement::json);
+    (measured.chain(rivals).chain(layers).collect(), failed)
+}
+
+#[cfg(not(feature = "burn"))]
+fn of_burn(_: &Rt, _: &[String]) -> (Vec<Value>, Vec<String>) {
+    Default::default()
 }
 
 /// The device asked for, or the first of cuda, wgsl, vulkan and cpu that is there.
@@ -58,23 +98,51 @@ pub(crate) fn choose(device: Option<DeviceKind>) -> Result<&'static Rt, String> 
     }
 }
 
-fn measured(run: &Run) -> usize {
-    run.measured.len() + run.collectives.len() + run.sorts.len()
+impl Outcome {
+    fn measured(&self) -> usize {
+        let Run {
+            measured,
+            collectives,
+            sorts,
+            bags,
+            lookups,
+            host,
+            products,
+            tensor_cores,
+            ..
+        } = &self.run;
+        let kernels = measured.len() + collectives.len() + sorts.len() + bags.len();
+        let kernels = kernels + lookups.len() + tensor_cores.len() + products.len();
+        kernels + host.len() + self.burn.len()
+    }
+
+    fn failed(&self) -> usize {
+        self.run.failed.len() + self.failed.len()
+    }
 }
 
-fn write(run: &Run, path: &Path) -> std::io::Result<()> {
+fn write(outcome: &Outcome, path: &Path) -> std::io::Result<()> {
+    let run = &outcome.run;
     let mut file = BufWriter::new(File::create(path)?);
-    for measurement in &run.measured {
-        serde_json::to_writer(&mut file, measurement)?;
-        writeln!(file)?;
-    }
-    for measurement in &run.collectives {
-        serde_json::to_writer(&mut file, measurement)?;
-        writeln!(file)?;
-    }
-    for measurement in &run.sorts {
-        serde_json::to_writer(&mut file, measurement)?;
-        writeln!(file)?;
-    }
+    lines(&mut file, run.measured.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.lookups.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.collectives.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.sorts.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.bags.iter().map(serde_json::to_string))?;
+    lines(
+        &mut file,
+        run.tensor_cores.iter().map(serde_json::to_string),
+    )?;
+    lines(&mut file, run.products.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.host.iter().map(serde_json::to_string))?;
+    lines(&mut file, outcome.burn.iter().map(serde_json::to_string))?;
     file.flush()
+}
+
+/// One object a line.
+fn lines(
+    file: &mut impl Write,
+    mut objects: impl Iterator<Item = serde_json::Result<String>>,
+) -> std::io::Result<()> {
+    objects.try_for_each(|object| writeln!(file, "{}", object?))
 }

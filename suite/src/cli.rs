@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use girih_testkit::{DeviceKind, Rt};
 use libtest_mimic::Arguments;
 
-use crate::{bench, explain, litmus, oracle, random, shard::Shard, stress, trials};
+use crate::{bench, explain, litmus, oracle, plot, random, shard::Shard, stress, trials};
 
 /// The device tests, vector files and benchmarks of girih.
 #[derive(Debug, Parser)]
@@ -26,6 +26,8 @@ enum Command {
     Oracle(Oracle),
     /// Time gathers, scatters and collectives on one device, and check what they wrote
     Bench(Bench),
+    /// Draw what benchmarks measured: SVG pictures, and a table in Markdown
+    Plot(plot::Options),
     /// Say how a gather, and a scatter of its slices, is launched on one device
     Explain(explain::Options),
     /// Play the litmus tests of memory orders on one device, and say which outcomes were seen
@@ -94,6 +96,7 @@ pub fn main() -> ExitCode {
             device,
             json,
         }) => bench::main(&filters, device, json),
+        Command::Plot(options) => plot::main(&options),
         Command::Explain(options) => explain::main(&options),
         Command::Litmus(options) => litmus::main(&options),
         Command::Stress(options) => stress::main(&options),

@@ -7,12 +7,12 @@ use cubecl::{
     prelude::*,
     std::tensor::TensorHandle,
 };
-use girih_kernels::{Plan, ScatterMode, explain_gather, explain_scatter};
+use girih_kernels::{Duplicates, Plan, ScatterMode, explain_gather, explain_scatter};
 use girih_testkit::DeviceKind;
 
 use crate::bench;
 
-/// What is gathered.
+/// What is gathered and scattered.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     /// Extents of the table, as 1000x64
@@ -85,16 +85,17 @@ fn plans(options: &Options) -> Result<Vec<Plan>, String> {
     let index = tensor(vec![options.indices], i32::elem_type_native());
     let updates = tensor(slices, options.element);
     let gathered = explain_gather(client, &table, &index, options.axis);
-    let scattered = explain_scatter(
-        client,
-        &table,
-        &index,
-        &updates,
-        options.axis,
-        ScatterMode::Set,
-    );
-    [gathered, scattered]
-        .into_iter()
-        .map(|plan| plan.map_err(|error| error.to_string()))
-        .collect()
+    let scattered = |mode, duplicates: Duplicates| {
+        let axis = options.axis;
+        explain_scatter(client, &table, &index, &updates, axis, mode, duplicates)
+    };
+    [
+        gathered,
+        scattered(ScatterMode::Set, Duplicates::Unordered),
+        scattered(ScatterMode::Add, Duplicates::Unordered),
+        scattered(ScatterMode::Add, Duplicates::Deterministic),
+    ]
+    .into_iter()
+    .map(|plan| plan.map_err(|error| error.to_string()))
+    .collect()
 }

@@ -13,6 +13,7 @@ pub mod cli;
 pub mod explain;
 pub mod litmus;
 pub mod oracle;
+pub mod plot;
 pub mod random;
 pub mod shard;
 pub mod stress;

@@ -22,7 +22,7 @@ pub fn run(named: &[Device], offline: bool, arguments: &[String]) -> Result<()> 
     Ok(())
 }
 
-/// Criterion's benchmarks of girih-bench whose name starts with the device's.
+/// Criterion's benchmarks of girih's kernels, and of its ops beside Burn's own, whose name starts with the device's.
 fn criterion(device: Device, arguments: &[String], environment: &Environment) -> Result<()> {
     let mut command = build_set::cargo();
     command

@@ -189,6 +189,12 @@ pub mod needs {
         met: |rt| Device::of(&rt.client).adds_atomically(f32::cube_type(), 1),
     };
 
+    /// Tensor cores that warpgroups feed from shared memory: NVIDIA's Hopper.
+    pub const WARPGROUP_MMA: Need = Need {
+        what: "tensor cores that warpgroups feed from shared memory",
+        met: |rt| Device::of(&rt.client).has_warpgroup_mma(),
+    };
+
     /// Planes of more than one unit.
     pub const PLANES: Need = Need {
         what: "planes of more than one unit",

@@ -5,7 +5,7 @@
 use crate::error::{Error, Result};
 use crate::memory::{self, AtomicAccess, Operation};
 use cubecl::client::Client;
-use cubecl::ir::features::TypeUsage;
+use cubecl::ir::features::{Tma, TypeUsage};
 use cubecl::ir::{DeviceProperties, ElemType, FloatKind, Scope, UIntKind};
 use std::rc::Rc;
 
@@ -167,6 +167,16 @@ impl Device {
     pub fn reports_axes(&self) -> bool {
         let element = ElemType::UInt(UIntKind::U64);
         self.stores(element) && self.has_atomic(&AtomicAccess::new(Operation::Min, element))
+    }
+
+    /// Whether four planes multiply matrices together, fed by bulk copies ([`wgmma`](crate::cuda::wgmma)): NVIDIA's Hopper.
+    pub fn has_warpgroup_mma(&self) -> bool {
+        let properties = self.client.properties();
+        self.target == Target::Cuda
+            && self.target.is_lowered()
+            && crate::cuda::architecture(properties) == Some(90)
+            && properties.features.tma.contains(Tma::Base)
+            && properties.features.cube_cluster
     }
 
     /// The vector widths that one access moves at once, widest first, for elements of this size in bytes.

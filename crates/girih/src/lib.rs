@@ -25,6 +25,7 @@
 #![deny(missing_docs)]
 
 pub mod coop;
+pub mod cuda;
 pub mod device;
 mod error;
 pub mod layout;

@@ -5,7 +5,6 @@
 //! scatter-add, [`train`] the training on a Burn device, and [`picture`] draws the outcome.
 
 mod club;
-pub mod device;
 mod layout;
 mod model;
 mod picture;

@@ -179,7 +179,7 @@ fn of_selected<B: ScanBackend + IndexBackend>(
     let ones = B::bool_into_int(flat.clone(), IntDType::I32);
     let ranks = B::scan_int(ones, 0, ScanOperation::Sum, Determinism::Any);
     let ranks = B::int_sub_scalar(ranks, 1.into());
-    let (of_ranks, _) = B::gather_float(gradient, ranks, 0, Bounds::Clamp);
+    let of_ranks = B::gather_float_alone(gradient, ranks, 0, Bounds::Clamp);
     let kept = B::float_mask_where(zeros::<B>(&of_ranks), flat, of_ranks);
     B::float_reshape(kept, shape)
 }
@@ -263,6 +263,39 @@ impl<B: ScanBackend + IndexBackend, C: CheckpointStrategy> ScanBackend for Autod
 
     fn nonzero_bool(mask: BoolTensor<Self>) -> (IntTensor<Self>, IntTensor<Self>) {
         B::nonzero_bool(mask)
+    }
+
+    fn first_float(room: FloatTensor<Self>, count: usize) -> FloatTensor<Self> {
+        let ops = First.prepare::<C>([room.node()]).compute_bound();
+        let room = room.into_primitive();
+        let shape = room.shape();
+        let values = B::first_float(room, count);
+        match ops.stateful() {
+            OpsKind::Tracked(prep) => prep.finish(shape, values),
+            OpsKind::UnTracked(prep) => prep.finish(values),
+        }
+    }
+
+    fn first_int(room: IntTensor<Self>, count: usize) -> IntTensor<Self> {
+        B::first_int(room, count)
+    }
+}
+
+#[derive(Debug)]
+struct First;
+
+impl<B: ScanBackend> Backward<B, 1> for First {
+    /// The shape of the room.
+    type State = Shape;
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let shape = ops.state;
+        unary::<B, _>(ops.parents, ops.node, grads, |gradient| {
+            let mut slices = vec![Slice::full(); shape.num_dims()];
+            slices[0] = Slice::from(0..gradient.shape()[0]);
+            let zeros = B::float_zeros(shape, &gradient.device(), gradient.dtype().into());
+            B::float_slice_assign(zeros, &slices, gradient)
+        });
     }
 }
 

@@ -60,11 +60,21 @@ pub trait ScanBackend: Backend {
     /// The coordinates of the elements that are true.
     #[fusion(meta = metadata::nonzero)]
     fn nonzero_bool(mask: BoolTensor<Self>) -> (IntTensor<Self>, IntTensor<Self>);
+
+    /// The first so many rows of a contiguous float tensor: in its memory, but where they are a small part of it. Burn's slice would
+    /// copy them, but where they end at a multiple of what the device aligns.
+    #[fusion(meta = metadata::first)]
+    fn first_float(room: FloatTensor<Self>, count: usize) -> FloatTensor<Self>;
+
+    /// The first so many rows of a contiguous integer tensor.
+    #[fusion(meta = metadata::first)]
+    fn first_int(room: IntTensor<Self>, count: usize) -> IntTensor<Self>;
 }
 
 /// What fusion knows of a compaction's outputs before it runs: the room and the count.
 #[cfg(feature = "fusion")]
 mod metadata {
+    use crate::cube::with_extent;
     use crate::scan::{count_dtype, place_dtype};
     use burn::backend::fusion::custom::TensorSpec;
     use burn::tensor::Shape;
@@ -79,6 +89,10 @@ mod metadata {
         let elements = tensor.shape.num_elements();
         let room = TensorSpec::new(Shape::from([elements]), tensor.dtype);
         (room, count(elements))
+    }
+
+    pub(super) fn first(room: &TensorSpec, count: &usize) -> TensorSpec {
+        TensorSpec::new(with_extent(&room.shape, 0, *count), room.dtype)
     }
 
     pub(super) fn nonzero(mask: &TensorSpec) -> Outputs {

@@ -2,7 +2,7 @@
 
 use burn::backend::cubecl::dtype_to_storage_type;
 use burn::tensor::DType;
-use burn_cubecl::{CubeBackend, tensor::CubeTensor};
+use burn_cubecl::{CubeBackend, kernel::slice, tensor::CubeTensor};
 use cubecl::ir::{ElemType, UIntKind};
 use cubecl::std::tensor::TensorHandle;
 use girih_kernels::{
@@ -11,7 +11,7 @@ use girih_kernels::{
 };
 
 use super::{ScanBackend, count_dtype, place_dtype};
-use crate::cube::{Place, handle, unchecked_call};
+use crate::cube::{Place, handle, unchecked_call, with_extent};
 
 impl ScanBackend for CubeBackend {
     fn scan_float(
@@ -56,6 +56,31 @@ impl ScanBackend for CubeBackend {
         let found = nonzero(&out.client, &bits(mask), options).unwrap_or_else(unchecked_call);
         with_count(out, found, dtype, elements)
     }
+
+    fn first_float(room: CubeTensor, count: usize) -> CubeTensor {
+        first(room, count)
+    }
+
+    fn first_int(room: CubeTensor, count: usize) -> CubeTensor {
+        first(room, count)
+    }
+}
+
+/// The first rows, where they are; in memory of their own where the room would keep much more than they need.
+fn first(room: CubeTensor, count: usize) -> CubeTensor {
+    let shape = with_extent(room.meta.shape(), 0, count);
+    if 4 * count < room.meta.shape()[0] {
+        let ranges: Vec<_> = shape.iter().map(|&extent| 0..extent).collect();
+        return slice(room, &ranges);
+    }
+    let CubeTensor {
+        client,
+        handle,
+        device,
+        dtype,
+        ..
+    } = room;
+    CubeTensor::new_contiguous(client, device, shape, handle, dtype)
 }
 
 fn scanned(
@@ -78,7 +103,7 @@ fn selected(tensor: CubeTensor, mask: CubeTensor) -> (CubeTensor, CubeTensor) {
 }
 
 /// A compaction's room and count as tensors.
-fn with_count(
+pub(crate) fn with_count(
     out: Place,
     compacted: Compacted,
     dtype: DType,

@@ -5,8 +5,9 @@ mod backend;
 mod cube;
 
 pub use backend::ScanBackend;
+pub(crate) use cube::with_count;
 
-use burn::backend::Dispatch;
+use burn::backend::{Dispatch, DispatchTensor};
 use burn::tensor::{Bool, DType, Int, Tensor};
 use girih_kernels::{Determinism, ScanOperation};
 
@@ -79,8 +80,8 @@ scans! {
 
 /// The elements where `mask` is true, in row-major order.
 ///
-/// The result's size is known to the device alone: the call waits for it. The gradient of a kept element is its
-/// result's, and that of the others 0.
+/// The result's size is known to the device alone: the call waits for it. It stays in memory with room for every element, unless
+/// it is less than a quarter of them. The gradient of a kept element is its result's, and that of the others 0.
 ///
 /// # Errors
 /// Every [`Error`]; all but [`Error::Read`] before anything runs.
@@ -96,10 +97,6 @@ scans! {
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
-#[allow(
-    clippy::single_range_in_vec_init,
-    reason = "Burn takes a range for each axis"
-)]
 pub fn mask_select<const D: usize, K: Kind>(
     tensor: Tensor<D, K>,
     mask: Tensor<D, Bool>,
@@ -107,8 +104,7 @@ pub fn mask_select<const D: usize, K: Kind>(
     let call = Call::new("mask_select", Argument::new("tensor", &tensor), 0)?;
     call.selects(Argument::new("mask", &mask))?;
     let (room, count) = K::select(tensor.into_dispatch(), mask.into_dispatch());
-    let count = counted(Tensor::from_dispatch(count))?;
-    Ok(Tensor::<1, K>::from_dispatch(room).slice([0..count]))
+    Ok(Tensor::from_dispatch(K::first(room, counted(count)?)))
 }
 
 /// The coordinates of the elements of `mask` that are true, in row-major order: a matrix with a row for each.
@@ -130,16 +126,30 @@ pub fn mask_select<const D: usize, K: Kind>(
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
 pub fn nonzero<const D: usize>(mask: Tensor<D, Bool>) -> Result<Tensor<2, Int>, Error> {
-    let call = Call::new("nonzero", Argument::new("mask", &mask), 0)?;
-    call.finds()?;
+    found("nonzero", mask)
+}
+
+/// [`nonzero`] by the name that Burn has for it.
+///
+/// # Errors
+/// As [`nonzero`].
+pub fn argwhere<const D: usize>(mask: Tensor<D, Bool>) -> Result<Tensor<2, Int>, Error> {
+    found("argwhere", mask)
+}
+
+fn found<const D: usize>(
+    name: &'static str,
+    mask: Tensor<D, Bool>,
+) -> Result<Tensor<2, Int>, Error> {
+    Call::new(name, Argument::new("mask", &mask), 0)?.finds()?;
     let (room, count) = Dispatch::nonzero_bool(mask.into_dispatch());
-    let count = counted(Tensor::from_dispatch(count))?;
-    Ok(Tensor::<2, Int>::from_dispatch(room).slice([0..count, 0..D]))
+    let places = Dispatch::first_int(room, counted(count)?);
+    Ok(Tensor::from_dispatch(places))
 }
 
 /// What the device has counted.
-fn counted(count: Tensor<1, Int>) -> Result<usize, Error> {
-    let data = count.try_into_data()?;
+pub(crate) fn counted(count: DispatchTensor) -> Result<usize, Error> {
+    let data = Tensor::<1, Int>::from_dispatch(count).try_into_data()?;
     let count = data.iter::<u64>().next();
     Ok(count.unwrap_or_default() as usize)
 }

@@ -11,7 +11,9 @@ use burn::tensor::{DType, Float, Int, Tensor};
 use girih_kernels::Side;
 
 use crate::Error;
+use crate::histogram::HistogramBackend;
 use crate::kind::Kind;
+use crate::unique::UniqueBackend;
 use crate::validate::{Argument, Call};
 
 /// The type of a count.
@@ -52,11 +54,38 @@ mod sealed {
         ) -> (DispatchTensor, DispatchTensor);
 
         fn search(sorted: DispatchTensor, values: DispatchTensor, side: Side) -> DispatchTensor;
+
+        /// The values, with room for all, and their count.
+        fn unique(tensor: DispatchTensor) -> (DispatchTensor, DispatchTensor);
+
+        /// As `unique`; between the two, counts and the place of each element's value.
+        fn unique_all(
+            tensor: DispatchTensor,
+        ) -> (
+            DispatchTensor,
+            DispatchTensor,
+            DispatchTensor,
+            DispatchTensor,
+        );
+
+        fn histogram(
+            values: DispatchTensor,
+            bins: usize,
+            range: Option<[f64; 2]>,
+        ) -> DispatchTensor;
+
+        fn weigh(
+            values: DispatchTensor,
+            weights: DispatchTensor,
+            bins: usize,
+            range: Option<[f64; 2]>,
+        ) -> DispatchTensor;
     }
 }
 
 macro_rules! sorts {
-    ($kind:ident: $sort:ident, $places:ident, $top_k:ident, $search:ident) => {
+    ($kind:ident: $sort:ident, $places:ident, $top_k:ident, $search:ident, $unique:ident, $unique_all:ident,
+     $histogram:ident, $weigh:ident) => {
         impl sealed::Sorts for $kind {
             fn sort(
                 tensor: DispatchTensor,
@@ -86,11 +115,45 @@ macro_rules! sorts {
             ) -> DispatchTensor {
                 Dispatch::$search(sorted, values, side)
             }
+
+            fn unique(tensor: DispatchTensor) -> (DispatchTensor, DispatchTensor) {
+                Dispatch::$unique(tensor)
+            }
+
+            fn unique_all(
+                tensor: DispatchTensor,
+            ) -> (
+                DispatchTensor,
+                DispatchTensor,
+                DispatchTensor,
+                DispatchTensor,
+            ) {
+                Dispatch::$unique_all(tensor)
+            }
+
+            fn histogram(
+                values: DispatchTensor,
+                bins: usize,
+                range: Option<[f64; 2]>,
+            ) -> DispatchTensor {
+                Dispatch::$histogram(values, bins, range)
+            }
+
+            fn weigh(
+                values: DispatchTensor,
+                weights: DispatchTensor,
+                bins: usize,
+                range: Option<[f64; 2]>,
+            ) -> DispatchTensor {
+                Dispatch::$weigh(values, weights, bins, range)
+            }
         }
     };
 }
-sorts!(Float: sort_with_places_float, places_of_sorted_float, top_k_float, search_sorted_float);
-sorts!(Int: sort_with_places_int, places_of_sorted_int, top_k_int, search_sorted_int);
+sorts!(Float: sort_with_places_float, places_of_sorted_float, top_k_float, search_sorted_float, unique_float,
+    unique_all_float, histogram_float, weigh_float);
+sorts!(Int: sort_with_places_int, places_of_sorted_int, top_k_int, search_sorted_int, unique_int, unique_all_int,
+    histogram_int, weigh_int);
 
 /// The elements along `axis` in ascending order, or in descending order.
 ///
@@ -207,7 +270,7 @@ pub fn bincount<const D: usize>(
     values: Tensor<D, Int>,
     bins: usize,
 ) -> Result<Tensor<1, Int>, Error> {
-    Call::new("bincount", Argument::new("values", &values), 0)?.counts(bins)?;
+    Call::new("bincount", Argument::new("values", &values), 0)?.counts(None, bins, None)?;
     Ok(Tensor::from_dispatch(Dispatch::bincount_int(
         values.into_dispatch(),
         bins,

@@ -25,6 +25,7 @@ pub fn compact_look_back_kernel<E: Numeric, M: Int, I: Int, A: Int, N: Size, P: 
     rejected: &mut [E],
     places: &mut [I],
     inverse: &mut [I],
+    order: ComptimeOption<Box<[I]>>,
     count: &mut [A],
     states: &[Atomic<u64>],
     extents: Sequence<usize>,
@@ -46,6 +47,7 @@ pub fn compact_look_back_kernel<E: Numeric, M: Int, I: Int, A: Int, N: Size, P: 
             rejected,
             places,
             inverse,
+            &order,
             count,
             states,
             &extents,
@@ -65,6 +67,7 @@ pub fn compact_look_back_kernel<E: Numeric, M: Int, I: Int, A: Int, N: Size, P: 
             rejected,
             places,
             inverse,
+            &order,
             count,
             states,
             &extents,
@@ -88,6 +91,7 @@ fn compact_next<E: Numeric, M: Int, I: Int, A: Int, N: Size, P: Predicate>(
     rejected: &mut [E],
     places: &mut [I],
     inverse: &mut [I],
+    order: &ComptimeOption<Box<[I]>>,
     count: &mut [A],
     states: &[Atomic<u64>],
     extents: &Sequence<usize>,
@@ -127,8 +131,8 @@ fn compact_next<E: Numeric, M: Int, I: Int, A: Int, N: Size, P: Predicate>(
         }
     }
     write_tile::<E, I>(
-        &ranked, input, values, rejected, places, inverse, extents, base, first, length, plan,
-        compact,
+        &ranked, input, values, rejected, places, inverse, order, extents, base, first, length,
+        plan, compact,
     );
 }
 
@@ -176,6 +180,7 @@ pub fn compact_tiles_kernel<E: Numeric, M: Int, I: Int, A: Int, N: Size, P: Pred
     rejected: &mut [E],
     places: &mut [I],
     inverse: &mut [I],
+    order: ComptimeOption<Box<[I]>>,
     count: &mut [A],
     totals: &[A],
     extents: Sequence<usize>,
@@ -208,8 +213,8 @@ pub fn compact_tiles_kernel<E: Numeric, M: Int, I: Int, A: Int, N: Size, P: Pred
             }
         }
         write_tile::<E, I>(
-            &ranked, input, values, rejected, places, inverse, &extents, base, first, length, plan,
-            compact,
+            &ranked, input, values, rejected, places, inverse, &order, &extents, base, first,
+            length, plan, compact,
         );
     }
 }
@@ -237,6 +242,7 @@ pub fn compact_runs_kernel<E: Numeric, M: Int, I: Int, A: Int, P: Predicate>(
     rejected: &mut [E],
     places: &mut [I],
     inverse: &mut [I],
+    order: ComptimeOption<Box<[I]>>,
     count: &mut [A],
     totals: &[A],
     extents: Sequence<usize>,
@@ -246,12 +252,14 @@ pub fn compact_runs_kernel<E: Numeric, M: Int, I: Int, A: Int, P: Predicate>(
     #[define(E, M, I, A)] _types: [ElemType; 4],
 ) {
     write_run::<E, M, I, A, P>(
-        input, mask, values, rejected, places, inverse, count, totals, &extents, length, run,
-        compact,
+        input, mask, values, rejected, places, inverse, &order, count, totals, &extents, length,
+        run, compact,
     );
 }
 
 /// The lengths of runs from their beginnings, of which there are as many as `count` says: a run ends where the next begins.
+///
+/// How many there are is not known when the cubes are launched: few of them go through all.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn lengths_kernel<I: Int, A: Int>(
     begins: &[I],
@@ -261,12 +269,13 @@ pub fn lengths_kernel<I: Int, A: Int>(
     #[define(I, A)] _types: [ElemType; 2],
 ) {
     let runs = usize::cast_from(count[0]);
-    if ABSOLUTE_POS < runs {
-        let begin = begins[ABSOLUTE_POS];
-        if ABSOLUTE_POS + 1 < runs {
-            lengths[ABSOLUTE_POS] = begins[ABSOLUTE_POS + 1] - begin;
-        } else {
-            lengths[ABSOLUTE_POS] = I::cast_from(length) - begin;
+    let mut run = ABSOLUTE_POS;
+    while run < runs {
+        let mut end = I::cast_from(length);
+        if run + 1 < runs {
+            end = begins[run + 1];
         }
+        lengths[run] = end - begins[run];
+        run += CUBE_COUNT * CUBE_DIM as usize;
     }
 }

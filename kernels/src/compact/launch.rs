@@ -4,9 +4,10 @@ use super::kernels::{
     compact_look_back_kernel, compact_runs_kernel, compact_tiles_kernel, count_runs_kernel,
     count_tiles_kernel, lengths_kernel,
 };
-use super::result::{Compacted, Partition, Unique};
+use super::result::{Compacted, Partition, Runs, Unique};
 use super::tile::{CompactPlan, Keep};
 use super::{CompactOptions, Predicate};
+use crate::check;
 use crate::scan::{
     Cuts, ScanPath, States, Sum, TilePlan, cubes, exact_cubes, lanes, require_look_back, scan_list,
 };
@@ -42,6 +43,8 @@ pub(super) struct Compaction<'a> {
     length: usize,
     /// Extents of the tensor that places are coordinates of.
     pub extents: Vec<usize>,
+    /// Where each element was before the list was put in order, if it was: where its number goes. Of the index type.
+    pub order: Option<&'a TensorHandle>,
 }
 
 /// What was written.
@@ -74,23 +77,46 @@ impl Written {
     }
 
     /// Runs from where they begin.
-    pub(super) fn unique(self) -> Unique {
+    pub(super) fn runs(self) -> Runs {
+        let (begins, lengths) = self.lengths();
+        Runs {
+            values: self.compacted(self.values.clone()),
+            begins: self.compacted(begins),
+            lengths: self.compacted(lengths),
+            inverse: self.has_inverse.then(|| self.inverse.clone()),
+        }
+    }
+
+    /// The values, of a list that is in order.
+    pub(super) fn unique(self, has_counts: bool) -> Unique {
+        let counts = has_counts.then(|| self.lengths().1);
+        Unique {
+            values: self.compacted(self.values.clone()),
+            counts: counts.map(|counts| self.compacted(counts)),
+            inverse: self.has_inverse.then(|| self.inverse.clone()),
+        }
+    }
+
+    fn compacted(&self, values: TensorHandle) -> Compacted {
+        Compacted::new(values, self.count.clone()).by(self.path)
+    }
+
+    /// Where runs begin, and how long they are.
+    fn lengths(&self) -> (TensorHandle, TensorHandle) {
         let client = self.device.client();
         let index = self.places.dtype;
-        let lengths = TensorHandle::new_contiguous(
-            vec![self.length],
-            client.empty((self.length * index.size()).max(8)),
-            index,
-        );
-        let begins =
-            TensorHandle::new_contiguous(vec![self.length], self.places.handle.clone(), index);
+        let list = |handle| TensorHandle::new_contiguous(vec![self.length], handle, index);
+        let begins = list(self.places.handle.clone());
+        let lengths = list(client.empty((self.length * index.size()).max(8)));
         if self.length > 0 {
             let units = units(&self.device);
-            // SAFETY: a unit below the count has an element of both lists, which have room for all.
+            let multiprocessors = client.properties().hardware.num_streaming_multiprocessors;
+            let most = 8 * multiprocessors.unwrap_or(16) as usize;
+            // SAFETY: a unit writes runs below the count, for which both lists have room.
             unsafe {
                 lengths_kernel::launch_unchecked(
                     client,
-                    cubes(&self.device, self.length.div_ceil(units as usize)),
+                    CubeCount::new_1d(self.length.div_ceil(units as usize).min(most) as u32),
                     CubeDim::new_1d(units),
                     AddressType::from_len(self.length + (1 << 20)),
                     whole(&begins),
@@ -101,13 +127,7 @@ impl Written {
                 );
             }
         }
-        let compacted = |values| Compacted::new(values, self.count.clone()).by(self.path);
-        Unique {
-            values: compacted(self.values.clone()),
-            begins: compacted(begins),
-            lengths: compacted(lengths),
-            inverse: self.has_inverse.then(|| self.inverse.clone()),
-        }
+        (begins, lengths)
     }
 }
 
@@ -145,6 +165,7 @@ impl<'a> Compaction<'a> {
             writes,
             length,
             extents: vec![length],
+            order: None,
         }
     }
 
@@ -166,9 +187,7 @@ impl<'a> Compaction<'a> {
 
     pub(super) fn run<P: Predicate>(&self) -> Result<Written> {
         let count_type = self.count_type();
-        let stores = self.device.stores(count_type);
-        let count = format!("buffers of {count_type}");
-        self.device.require(stores, self.call, count)?;
+        check::element(self.call, &self.device, count_type)?;
         let path = self.path(count_type)?;
         let (length, element, index) = (self.length, self.input.dtype, self.options.index);
         let Writes {
@@ -336,6 +355,7 @@ impl<'a> Compaction<'a> {
                 whole(&written.rejected),
                 whole(&written.places),
                 whole(&written.inverse),
+                self.order.map(whole).into(),
                 whole(&written.count),
                 states.arg(),
                 self.extents_arg(),
@@ -404,6 +424,7 @@ impl<'a> Compaction<'a> {
                 whole(&written.rejected),
                 whole(&written.places),
                 whole(&written.inverse),
+                self.order.map(whole).into(),
                 whole(&written.count),
                 whole(&scanned),
                 self.extents_arg(),
@@ -457,6 +478,7 @@ impl<'a> Compaction<'a> {
                 whole(&written.rejected),
                 whole(&written.places),
                 whole(&written.inverse),
+                self.order.map(whole).into(),
                 whole(&written.count),
                 whole(&scanned),
                 self.extents_arg(),

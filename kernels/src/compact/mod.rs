@@ -6,6 +6,7 @@ mod predicate;
 mod result;
 mod runs;
 mod tile;
+mod unique;
 
 /// What tests compile without the launcher.
 pub(crate) mod raw {
@@ -15,7 +16,8 @@ pub(crate) mod raw {
 }
 
 pub use predicate::{NonZero, Predicate};
-pub use result::{Compacted, Partition, Unique};
+pub use result::{Compacted, Partition, Runs, Unique};
+pub use unique::{UniqueOptions, unique};
 
 use crate::check;
 use crate::scan::ScanPath;
@@ -200,7 +202,7 @@ pub fn unique_consecutive(
     client: &Client,
     input: &TensorHandle,
     options: CompactOptions,
-) -> Result<Unique> {
+) -> Result<Runs> {
     runs("unique_consecutive", client, input, options, true)
 }
 
@@ -210,11 +212,7 @@ pub fn unique_consecutive(
 /// # Errors
 ///
 /// As [`unique_consecutive`].
-pub fn run_length(
-    client: &Client,
-    input: &TensorHandle,
-    options: CompactOptions,
-) -> Result<Unique> {
+pub fn run_length(client: &Client, input: &TensorHandle, options: CompactOptions) -> Result<Runs> {
     runs("run_length", client, input, options, false)
 }
 
@@ -224,7 +222,7 @@ fn runs(
     input: &TensorHandle,
     options: CompactOptions,
     inverse: bool,
-) -> Result<Unique> {
+) -> Result<Runs> {
     let writes = Writes {
         values: true,
         places: true,
@@ -234,7 +232,7 @@ fn runs(
     let input = checked(call, client, input)?;
     check_index(call, client, &input, options.index)?;
     let compaction = Compaction::new(call, client, &input, None, Keep::Change, options, writes);
-    Ok(compaction.run::<NonZero>()?.unique())
+    Ok(compaction.run::<NonZero>()?.runs())
 }
 
 /// A list and its mask, checked.

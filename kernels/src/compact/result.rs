@@ -98,7 +98,7 @@ pub struct Partition {
 
 /// What [`unique_consecutive`](crate::unique_consecutive) and [`run_length`](crate::run_length) give.
 #[derive(Clone, Debug)]
-pub struct Unique {
+pub struct Runs {
     /// The first of every run.
     pub values: Compacted,
     /// Where every run begins.
@@ -106,5 +106,16 @@ pub struct Unique {
     /// How long every run is.
     pub lengths: Compacted,
     /// For each element the number of its run, where it was asked for.
+    pub inverse: Option<TensorHandle>,
+}
+
+/// What [`unique`](crate::unique) gives.
+#[derive(Clone, Debug)]
+pub struct Unique {
+    /// The values, in order.
+    pub values: Compacted,
+    /// How often each is there, where it was asked for.
+    pub counts: Option<Compacted>,
+    /// For each element of the input the place of its value among the values, in the input's shape, where it was asked for.
     pub inverse: Option<TensorHandle>,
 }

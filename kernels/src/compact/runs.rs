@@ -7,7 +7,7 @@
 #![allow(clippy::nonminimal_bool)]
 
 use super::Predicate;
-use super::tile::{CompactPlan, Keep, write_place};
+use super::tile::{CompactPlan, Keep, place_of, write_place};
 use cubecl::prelude::*;
 
 /// Whether the element at the position is kept.
@@ -70,6 +70,7 @@ pub(crate) fn write_run<E: Numeric, M: Int, I: Int, A: Int, P: Predicate>(
     rejected: &mut [E],
     places: &mut [I],
     inverse: &mut [I],
+    order: &ComptimeOption<Box<[I]>>,
     count: &mut [A],
     totals: &[A],
     extents: &Sequence<usize>,
@@ -97,7 +98,7 @@ pub(crate) fn write_run<E: Numeric, M: Int, I: Int, A: Int, P: Predicate>(
                 rejected[at - rank] = input[at];
             }
             if comptime!(compact.inverse) {
-                inverse[at] = I::cast_from(rank - 1);
+                inverse[place_of::<I>(order, at)] = I::cast_from(rank - 1);
             }
         }
         if end == length {

@@ -216,6 +216,7 @@ pub(crate) fn write_tile<E: Numeric, I: Int>(
     rejected: &mut [E],
     places: &mut [I],
     inverse: &mut [I],
+    order: &ComptimeOption<Box<[I]>>,
     extents: &Sequence<usize>,
     base: usize,
     first: usize,
@@ -224,7 +225,7 @@ pub(crate) fn write_tile<E: Numeric, I: Int>(
     #[comptime] compact: CompactPlan,
 ) {
     if comptime!(compact.inverse) {
-        write_inverse::<E, I>(ranked, inverse, base, first, length, plan);
+        write_inverse::<E, I>(ranked, inverse, order, base, first, length, plan);
     }
     let total = ranked.total as usize;
     let units = comptime!(plan.units());
@@ -317,6 +318,7 @@ fn stage_values<E: Numeric>(
 fn write_inverse<E: Numeric, I: Int>(
     ranked: &Ranked<E>,
     inverse: &mut [I],
+    order: &ComptimeOption<Box<[I]>>,
     base: usize,
     first: usize,
     length: usize,
@@ -330,10 +332,25 @@ fn write_inverse<E: Numeric, I: Int>(
         for lane in 0..width {
             if at + lane < length {
                 let rank = rank_of::<E>(ranked, vector, comptime!(lane + 1), plan);
-                inverse[at + lane] = I::cast_from(base + rank as usize - 1);
+                let place = place_of::<I>(order, at + lane);
+                inverse[place] = I::cast_from(base + rank as usize - 1);
             }
         }
     }
+}
+
+/// Where the element at a position of the list was before it was put in order, if it was.
+#[cube]
+pub(crate) fn place_of<I: Int>(order: &ComptimeOption<Box<[I]>>, position: usize) -> usize {
+    let mut place = position;
+    #[comptime]
+    match order {
+        ComptimeOption::Some(order) => {
+            place = usize::cast_from(order[position]);
+        }
+        ComptimeOption::None => {}
+    }
+    place
 }
 
 /// The coordinates of a place, one after another, the last axis' last.

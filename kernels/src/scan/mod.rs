@@ -31,10 +31,10 @@ pub(crate) use ahead::Tuning;
 pub(crate) use launch::{cubes, exact_cubes, scan_list};
 pub(crate) use look_back::prefix_of;
 pub use operator::ScanOperator;
-pub(crate) use operator::Sum;
+pub(crate) use operator::{Sum, extreme};
 pub(crate) use path::{lanes, require_look_back};
 pub(crate) use place::{Cuts, Row};
-pub(crate) use states::States;
+pub(crate) use states::{States, zeroed};
 pub(crate) use tile::{TilePlan, load, position};
 
 use crate::check;
@@ -388,7 +388,7 @@ fn check_element(device: &Device, element: ElemType) -> Result<()> {
 }
 
 /// The type that elements are combined in.
-fn sum_type(element: ElemType) -> ElemType {
+pub(crate) fn sum_type(element: ElemType) -> ElemType {
     match element {
         ElemType::Float(FloatKind::F16 | FloatKind::BF16) => ElemType::Float(FloatKind::F32),
         element => element,

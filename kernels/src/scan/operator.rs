@@ -166,7 +166,7 @@ fn negative_zero<A: Numeric>() -> A {
 
 /// The largest value of the type, or the smallest: of floats an infinity.
 #[cube]
-fn extreme<A: Numeric>(#[comptime] largest: bool) -> A {
+pub(crate) fn extreme<A: Numeric>(#[comptime] largest: bool) -> A {
     intrinsic!(|scope| {
         match A::elem_type(scope) {
             ElemType::Float(_) if largest => of_bits::<A>(scope, 0x7f80_0000),

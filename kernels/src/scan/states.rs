@@ -8,24 +8,22 @@ use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 
-/// What launches may share memory: those of one device and stream, in the order in which this thread enqueues them. States
-/// of one word and of several lie at different places.
-type Key = (String, usize);
-
 thread_local! {
-    /// The states of the last launch of each kind.
-    static KEPT: RefCell<HashMap<Key, States>> = RefCell::default();
+    /// The states of the last launch of each kind. Launches may share memory that are of one device and stream, in the order in
+    /// which this thread enqueues them, and have as many words for each tile: states of one word and of several lie at different
+    /// places.
+    static KEPT: RefCell<Vec<States>> = RefCell::default();
 }
 
 /// States of tiles for one launch.
 #[derive(Clone)]
 pub(crate) struct States {
     handle: Handle,
-    /// Words of 64 bits.
+    /// Words of 64 bits, and those of each tile.
     words: usize,
+    of_tile: usize,
     /// The number of the launch, which its states have; from 1 on.
     pub launch: u32,
     /// Words that the launch uses.
@@ -38,56 +36,53 @@ impl States {
     /// States for so many tiles, whose totals have so many bytes. No state has the launch's number yet.
     pub(crate) fn new(device: &Device, tiles: usize, bytes: usize) -> Self {
         let client = device.client();
-        let used = tiles * words(bytes);
+        let of_tile = words(bytes);
+        let used = tiles * of_tile;
         // What a graph records is run again with the same number.
         if client.is_capturing() {
-            return Self::cleared(device, used, used);
+            return Self::cleared(device, used, of_tile, used);
         }
         // The stream that the client enqueues on, which it tells by the handles that it makes.
         let probe = client.empty(8);
-        let key = (
-            format!("{} {:?}", probe.service, probe.stream),
-            words(bytes),
-        );
-        KEPT.with_borrow_mut(|kept| {
-            let next = match kept.get(&key) {
-                Some(last) if last.words >= used && last.launch + 1 < LAUNCHES => Self {
-                    launch: last.launch + 1,
-                    used,
-                    ..last.clone()
-                },
-                _ => Self::cleared(device, used.next_power_of_two().max(4096), used),
-            };
-            kept.insert(key, next.clone());
-            next
+        let shares = |kept: &&mut States| {
+            let handle = &kept.handle;
+            let is_there = handle.service == probe.service && handle.stream == probe.stream;
+            is_there && kept.of_tile == of_tile
+        };
+        let cleared = || {
+            let words = used.next_power_of_two().max(4096);
+            Self::cleared(device, words, of_tile, used)
+        };
+        KEPT.with_borrow_mut(|kept| match kept.iter_mut().find(shares) {
+            Some(last) => {
+                *last = match last.words >= used && last.launch + 1 < LAUNCHES {
+                    true => Self {
+                        launch: last.launch + 1,
+                        used,
+                        ..last.clone()
+                    },
+                    false => cleared(),
+                };
+                last.clone()
+            }
+            None => {
+                kept.push(cleared());
+                kept[kept.len() - 1].clone()
+            }
         })
     }
 
     /// States that are all 0, for the first launch.
-    fn cleared(device: &Device, words: usize, used: usize) -> Self {
-        let client = device.client();
+    fn cleared(device: &Device, words: usize, of_tile: usize, used: usize) -> Self {
         // One more for tickets.
-        let handle = client.empty((words + 1) * 8);
-        let most = client.properties().hardware.max_units_per_cube;
-        let units = 1u32 << most.clamp(1, 256).ilog2();
-        let states = Self {
-            handle,
+        Self {
+            handle: zeroed(device, (words + 1) * 8),
             words,
+            of_tile,
             launch: 1,
             used,
             drawn: Rc::default(),
-        };
-        // SAFETY: a unit writes one word, if there is one for it.
-        unsafe {
-            clear_kernel::launch_unchecked(
-                client,
-                cubes(device, (words + 1).div_ceil(units as usize)),
-                CubeDim::new_1d(units),
-                AddressType::from_len(words),
-                states.arg(),
-            );
         }
-        states
     }
 
     /// The place of the counter of tickets, and what it counts from in a launch that takes so many.
@@ -111,4 +106,24 @@ impl States {
             u64::elem_type_native(),
         )
     }
+}
+
+/// Memory of so many bytes that are all 0.
+pub(crate) fn zeroed(device: &Device, bytes: usize) -> Handle {
+    let client = device.client();
+    let words = bytes.div_ceil(8).max(1);
+    let handle = client.empty(words * 8);
+    let most = client.properties().hardware.max_units_per_cube;
+    let units = 1u32 << most.clamp(1, 256).ilog2();
+    // SAFETY: a unit writes one word, if there is one for it.
+    unsafe {
+        clear_kernel::launch_unchecked(
+            client,
+            cubes(device, words.div_ceil(units as usize)),
+            CubeDim::new_1d(units),
+            AddressType::from_len(words),
+            BufferArg::from_raw_parts(handle.clone(), words),
+        );
+    }
+    handle
 }

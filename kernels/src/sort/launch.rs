@@ -1,134 +1,20 @@
 //! The launches of a sort.
 
+use super::carry::Moved;
+use super::digits::{CELLS, histogram_kernel};
 use super::passes::{add_up_kernel, count_kernel, scatter_kernel};
 use super::plan::{self, Job, Plan, word};
-use super::sweep::{clear_kernel, histogram_kernel, sweep_kernel};
+use super::rows::Rows;
+use super::sweep::sweep_kernel;
 use super::tile::DIGITS;
+use super::turns::{Buffer, Carried, Turns, cubes};
 use super::write::{Orders, Payload};
 use super::{SortPath, Sorted, cube::cube_kernel};
-use crate::check;
+use crate::bins;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
-use cubecl::server::Handle;
-use cubecl::std::tensor::{TensorHandle, into_contiguous, is_contiguous};
+use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
-
-/// What goes with the keys.
-#[derive(Clone, Copy)]
-pub(crate) enum Carried<'a> {
-    Nothing,
-    Payload(&'a TensorHandle),
-    Places { index: ElemType, keeps_keys: bool },
-}
-
-impl Carried<'_> {
-    /// The type of what goes with each key.
-    pub(crate) fn element(&self) -> Option<ElemType> {
-        match self {
-            Self::Nothing => None,
-            Self::Payload(payload) => Some(payload.dtype),
-            Self::Places { index, .. } => Some(*index),
-        }
-    }
-
-    /// What goes with the keys of a pass.
-    fn of_pass(&self, is_first: bool) -> Payload {
-        match self {
-            Self::Nothing => Payload::None,
-            Self::Places { .. } if is_first => Payload::Place,
-            _ => Payload::Given,
-        }
-    }
-
-    fn keeps_keys(&self) -> bool {
-        !matches!(
-            self,
-            Self::Places {
-                keeps_keys: false,
-                ..
-            }
-        )
-    }
-}
-
-/// A tensor as rows along one of its axes.
-#[derive(Clone, Debug)]
-pub(crate) struct Rows {
-    /// How many.
-    pub rows: usize,
-    /// Their elements.
-    pub len: usize,
-    shape: Vec<usize>,
-    axis: usize,
-}
-
-impl Rows {
-    /// The rows along an axis that the tensor has.
-    pub(crate) fn new(tensor: &TensorHandle, axis: usize) -> Self {
-        let (shape, _) = check::dims(tensor);
-        let len = shape[axis];
-        let others = shape
-            .iter()
-            .enumerate()
-            .filter(|(other, _)| *other != axis)
-            .map(|(_, extent)| extent);
-        Self {
-            rows: others.product(),
-            len,
-            shape,
-            axis,
-        }
-    }
-
-    /// The same with rows of another length.
-    pub(crate) fn with_len(&self, len: usize) -> Self {
-        let mut shape = self.shape.clone();
-        shape[self.axis] = len;
-        Self {
-            len,
-            shape,
-            ..self.clone()
-        }
-    }
-
-    /// The tensor's elements, row after row.
-    pub(crate) fn gather(&self, device: &Device, tensor: &TensorHandle) -> Handle {
-        let (mut shape, mut strides) = check::dims(tensor);
-        move_last(&mut shape, self.axis);
-        move_last(&mut strides, self.axis);
-        let rows = TensorHandle::new(
-            tensor.handle.clone(),
-            shape.clone(),
-            strides.clone(),
-            tensor.dtype,
-        );
-        match is_contiguous(&shape, &strides) || shape.contains(&0) {
-            true => rows.handle,
-            false => into_contiguous(device.client(), rows.binding(), tensor.dtype).handle,
-        }
-    }
-
-    /// The contiguous tensor with these elements, row after row.
-    pub(crate) fn scatter(&self, device: &Device, rows: Handle, element: ElemType) -> TensorHandle {
-        let mut shape = self.shape.clone();
-        move_last(&mut shape, self.axis);
-        let rows = TensorHandle::new_contiguous(shape, rows, element);
-        if self.axis + 1 == self.shape.len() || self.shape.contains(&0) {
-            return TensorHandle::new_contiguous(self.shape.clone(), rows.handle, element);
-        }
-        let (_, mut strides) = check::dims(&rows);
-        let of_axis = strides.pop().expect("the axis is there");
-        strides.insert(self.axis, of_axis);
-        let tensor = TensorHandle::new(rows.handle, self.shape.clone(), strides, element);
-        into_contiguous(device.client(), tensor.binding(), element)
-    }
-}
-
-/// Moves an element behind all others.
-fn move_last(values: &mut Vec<usize>, at: usize) {
-    let value = values.remove(at);
-    values.push(value);
-}
 
 /// What all launches of a sort share.
 struct Launch<'a> {
@@ -139,20 +25,6 @@ struct Launch<'a> {
     tiles_of_row: u32,
 }
 
-/// A buffer, and how many elements a kernel finds in it.
-#[derive(Clone)]
-struct Buffer {
-    handle: Handle,
-    len: usize,
-}
-
-impl Buffer {
-    fn arg(&self) -> BufferArg {
-        // SAFETY: the buffer was made for so many elements, or checked to hold them.
-        unsafe { BufferArg::from_raw_parts(self.handle.clone(), self.len) }
-    }
-}
-
 /// What a pass reads and writes.
 struct Pass {
     number: u32,
@@ -160,44 +32,6 @@ struct Pass {
     payload: [Buffer; 2],
     kind: Payload,
     orders: Orders,
-}
-
-/// Two buffers that passes write in turn, so that the last one writes the first buffer.
-struct Turns {
-    input: Buffer,
-    output: Buffer,
-    between: Option<Buffer>,
-    passes: u32,
-}
-
-impl Turns {
-    fn new(launch: &Launch<'_>, input: Handle, element: ElemType, passes: u32) -> Self {
-        let len = launch.job.rows * launch.job.len;
-        let client = launch.device.client();
-        let buffer = || Buffer {
-            handle: client.empty(len * element.size()),
-            len,
-        };
-        Self {
-            input: Buffer { handle: input, len },
-            output: buffer(),
-            between: (passes > 1).then(buffer),
-            passes,
-        }
-    }
-
-    /// What a pass reads, and what it writes.
-    fn of(&self, pass: u32) -> [Buffer; 2] {
-        let written = |pass: u32| match (&self.between, (self.passes - 1 - pass) % 2) {
-            (Some(between), 1) => between.clone(),
-            _ => self.output.clone(),
-        };
-        let read = match pass {
-            0 => self.input.clone(),
-            _ => written(pass - 1),
-        };
-        [read, written(pass)]
-    }
 }
 
 /// Sorts.
@@ -232,19 +66,18 @@ pub(crate) fn launch(
         _ => plan.passes().max(1),
     };
     let keys_in = rows.gather(device, keys);
-    let of_keys = Turns::new(&launch, keys_in, job.key, passes);
+    let len = job.rows * job.len;
+    let of_keys = Turns::new(client, keys_in, len, job.key, passes);
     let of_payload = job.payload.map(|element| {
         let given = match carried {
             Carried::Payload(payload) => rows.gather(device, payload),
             // Places are nobody's to read.
             _ => client.empty(16),
         };
-        Turns::new(&launch, given, element, passes)
+        Turns::new(client, given, len, element, passes)
     });
-    let unused = [(); 2].map(|()| Buffer {
-        handle: client.empty(16),
-        len: 1,
-    });
+    let unused = Buffer::unused(client);
+    let unused = [unused.clone(), unused];
     let passes = (0..passes).map(|number| Pass {
         number,
         keys: of_keys.of(number),
@@ -261,10 +94,15 @@ pub(crate) fn launch(
     });
     match plan.path {
         SortPath::OneCube => passes.for_each(|pass| launch.one_cube(&pass)),
-        SortPath::OneSweep => launch.one_sweep(passes),
+        SortPath::OneSweep => launch.one_sweep(
+            &of_keys,
+            of_payload.as_ref(),
+            carried.moved(),
+            !carried.keeps_keys(),
+        ),
         SortPath::ThreeKernels => launch.three_kernels(passes),
     }
-    let output = |turns: Turns, element| rows.scatter(device, turns.output.handle, element);
+    let output = |turns: Turns, element| rows.scatter(device, turns.into_output(), element);
     Sorted {
         keys: carried.keeps_keys().then(|| output(of_keys, keys.dtype)),
         payload: of_payload
@@ -288,10 +126,7 @@ impl Launch<'_> {
 
     /// At least so many cubes.
     fn cubes(&self, total: usize) -> CubeCount {
-        let (max_x, max_y, _) = self.device.client().properties().hardware.max_cube_count;
-        let rows = total.div_ceil(max_x as usize);
-        let (y, z) = (rows.min(max_y as usize), rows.div_ceil(max_y as usize));
-        CubeCount::new_3d(total.div_ceil(y * z) as u32, y as u32, z as u32)
+        cubes(self.device, total)
     }
 
     fn tiles(&self) -> usize {
@@ -407,65 +242,55 @@ impl Launch<'_> {
         ]
     }
 
-    fn one_sweep(&self, passes: impl Iterator<Item = Pass>) {
+    fn one_sweep(&self, keys: &Turns, payload: Option<&Turns>, moved: Moved, drops_keys: bool) {
         let client = self.device.client();
         let digits = self.plan.passes().max(1);
         let size = self.plan.count.size();
-        // Counts, tickets and state in one allocation, which one launch clears.
-        let counts = self.job.rows * digits as usize * DIGITS;
-        let tickets = aligned(counts * size);
-        let state = tickets + aligned(4 * digits as usize);
-        let words = self.tiles() * DIGITS;
-        let bytes = state + aligned(words * size);
-        let scratch = client.empty(bytes);
-        let part = |start: usize, len: usize| Buffer {
-            handle: scratch.clone().offset_start(start as u64),
-            len,
+        let counts = self.job.rows * (digits as usize * DIGITS + CELLS);
+        let counts = Buffer {
+            handle: bins::zeros(self.device, counts * size / 4),
+            len: counts,
         };
-        let vectors = bytes / 16;
-        let (counts, tickets) = (part(0, counts), part(tickets, digits as usize));
-        let state = part(state, words);
-        let units = 256;
-        // SAFETY: each unit writes one vector of the allocation.
-        unsafe {
-            clear_kernel::launch_unchecked(
-                client,
-                self.cubes(vectors.div_ceil(units)),
-                CubeDim::new_1d(units as u32),
-                self.address,
-                part(0, vectors).arg(),
-            );
-        }
-        for pass in passes {
-            if pass.number == 0 {
-                self.histogram(&pass, digits, &counts);
-            }
-            let (shift, mask) = self.digit(pass.number);
-            let [keys_in, keys_out] = &pass.keys;
-            let [payload_in, payload_out] = &pass.payload;
-            // SAFETY: tiles are masked by the length of the row; the scratch has a place for each digit of each tile.
+        let words = self.tiles() * DIGITS;
+        let state = Buffer {
+            handle: client.empty(words * size),
+            len: words,
+        };
+        self.histogram(&keys.input, digits, &counts, &state);
+        let unused = Buffer::unused(client);
+        let [keys_in, keys_between, keys_out] = keys.all(&unused);
+        let [payload_in, payload_between, payload_out] = match payload {
+            Some(payload) => payload.all(&unused),
+            None => [unused.clone(), unused.clone(), unused],
+        };
+        for pass in 0..digits {
+            let (shift, mask) = self.digit(pass);
+            // SAFETY: tiles are masked by the length of the row; counts and state have a place for each digit of each tile.
             unsafe {
                 sweep_kernel::launch_unchecked(
                     client,
                     CubeCount::new_1d(self.tiles() as u32),
                     self.dim(),
-                    self.address,
+                    // Of a 64-bit index, what is constant goes into the instruction.
+                    AddressType::U64,
                     keys_in.arg(),
+                    keys_between.arg(),
                     keys_out.arg(),
                     payload_in.arg(),
+                    payload_between.arg(),
                     payload_out.arg(),
                     counts.arg(),
                     state.arg(),
-                    tickets.arg(),
                     self.job.len,
                     self.tiles_of_row,
                     digits,
-                    pass.number,
+                    pass,
                     shift,
                     mask,
+                    u32::from(drops_keys),
                     self.plan.tile,
-                    pass.kind,
-                    pass.orders,
+                    moved,
+                    self.plan.order.unless_identity(),
                     8 * size as u32,
                     self.types(),
                 );
@@ -473,9 +298,8 @@ impl Launch<'_> {
         }
     }
 
-    /// Counts all digits.
-    fn histogram(&self, pass: &Pass, digits: u32, counts: &Buffer) {
-        let [keys, _] = &pass.keys;
+    /// Counts all digits, and sets the state to 0.
+    fn histogram(&self, keys: &Buffer, digits: u32, counts: &Buffer, state: &Buffer) {
         let size = self.job.key.size();
         let start = keys.handle.offset_start.unwrap_or(0) as usize;
         let width = self
@@ -491,6 +315,10 @@ impl Launch<'_> {
             len: keys.len / width,
             ..keys.clone()
         };
+        let state = Buffer {
+            len: state.len * self.plan.count.size() / 16,
+            ..state.clone()
+        };
         // SAFETY: rows are whole vectors; counts have a place for each digit of each pass.
         unsafe {
             histogram_kernel::launch_unchecked(
@@ -501,19 +329,15 @@ impl Launch<'_> {
                 width,
                 vectors.arg(),
                 counts.arg(),
+                state.arg(),
                 self.job.len / width,
                 cubes,
                 begin,
                 last,
                 counting,
-                pass.orders.reading,
+                self.plan.order.unless_identity(),
                 [self.word_of_key(), self.plan.wide, self.plan.count],
             );
         }
     }
-}
-
-/// Bytes up to the next place that a buffer may start at.
-fn aligned(bytes: usize) -> usize {
-    bytes.next_multiple_of(512)
 }

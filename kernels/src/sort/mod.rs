@@ -1,12 +1,19 @@
 //! Sort: rows of keys, with or without what goes with them.
 
+pub(crate) mod by;
+mod carry;
 mod cube;
+mod digits;
 mod launch;
+mod look_back;
 mod order;
 mod passes;
 pub(crate) mod plan;
+mod rows;
 mod sweep;
+mod tally;
 mod tile;
+mod turns;
 mod write;
 
 use crate::check;
@@ -15,18 +22,26 @@ use cubecl::ir::{ElemType, IntKind, UIntKind};
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
 use girih::{Error, Result};
-use launch::Carried;
-pub(crate) use launch::Rows;
 pub(crate) use order::{Order, encode};
 use plan::{Job, Plan};
+pub(crate) use rows::Rows;
 use std::ops::Range;
+pub(crate) use turns::Carried;
+
+/// The examples of the book's chapter.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/src/sorting.md")]
+mod book {}
 
 /// The kernels themselves.
 pub mod raw {
+    pub use super::by::raw::*;
+    pub use super::carry::Moved;
     pub use super::cube::cube_kernel;
+    pub use super::digits::{Counting, histogram_kernel};
     pub use super::order::{Kind, Order};
     pub use super::passes::{add_up_kernel, count_kernel, scatter_kernel};
-    pub use super::sweep::{Counting, clear_kernel, histogram_kernel, sweep_kernel};
+    pub use super::sweep::sweep_kernel;
     pub use super::tile::{Matching, Tile};
     pub use super::write::{Orders, Payload};
 }
@@ -37,7 +52,8 @@ pub enum SortPath {
     /// One cube a row, which keeps it in shared memory from digit to digit.
     OneCube,
     /// The digits of all passes counted first, then one kernel a digit: cubes learn from those before them where their keys
-    /// go. It needs cubes that go on while others wait for them: CUDA.
+    /// go. It needs cubes that begin in the order of their numbers and go on while others wait for them: CUDA has such, and
+    /// the CPU, whose cubes run one after another.
     OneSweep,
     /// Three kernels a digit: tiles are counted, the counts added up, and the tiles written. No cube waits for another.
     ThreeKernels,
@@ -153,17 +169,7 @@ pub fn sort_pairs(
     options: &SortOptions,
 ) -> Result<(TensorHandle, TensorHandle)> {
     const CALL: &str = "sort_pairs";
-    let (shape, _) = check::dims(keys);
-    check::shape(CALL, "payload", payload, &shape)?;
-    check::within(CALL, "payload", payload)?;
-    if !matches!(payload.dtype.size(), 1 | 2 | 4 | 8) {
-        return Err(Error::Element {
-            call: CALL,
-            argument: "payload",
-            given: payload.dtype,
-            allowed: "a type of 1, 2, 4 or 8 bytes".into(),
-        });
-    }
+    check_payload(CALL, keys, payload)?;
     let sorted = run(CALL, client, keys, Carried::Payload(payload), axis, options)?;
     Ok((
         sorted.keys.expect("keys are sorted"),
@@ -278,6 +284,22 @@ pub(crate) fn most_in_one_cube(
     plan::most_in_one_cube(device, &job)
 }
 
+/// What goes with keys has their shape, and elements that can be moved.
+fn check_payload(call: &'static str, keys: &TensorHandle, payload: &TensorHandle) -> Result<()> {
+    let (shape, _) = check::dims(keys);
+    check::shape(call, "payload", payload, &shape)?;
+    check::within(call, "payload", payload)?;
+    match payload.dtype.size() {
+        1 | 2 | 4 | 8 => Ok(()),
+        _ => Err(Error::Element {
+            call,
+            argument: "payload",
+            given: payload.dtype,
+            allowed: "a type of 1, 2, 4 or 8 bytes".into(),
+        }),
+    }
+}
+
 /// The index type is one of those that count places, and counts those of the axis.
 fn places(call: &'static str, keys: &TensorHandle, axis: usize, index: ElemType) -> Result<()> {
     check::axis(call, "keys", keys, axis)?;
@@ -322,7 +344,7 @@ pub(crate) struct Sorted {
 }
 
 /// Checks, plans and launches.
-fn run(
+pub(crate) fn run(
     call: &'static str,
     client: &Client,
     keys: &TensorHandle,

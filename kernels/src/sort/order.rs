@@ -62,8 +62,12 @@ impl Order {
     /// The order of keys in memory before or after a pass that is, or is not, at that end of the sort: what costs little is
     /// undone by each pass, which makes kernels fewer, and what costs more at the ends.
     pub(crate) fn at_end(self, is_end: bool) -> Option<Self> {
-        let is_cheap = self.fraction().is_none();
-        self.unless_identity().filter(|_| is_cheap || is_end)
+        self.unless_identity().filter(|_| self.is_cheap() || is_end)
+    }
+
+    /// Whether keys are in the order, and out of it, by one instruction or two.
+    pub(crate) fn is_cheap(self) -> bool {
+        self.fraction().is_none()
     }
 
     /// The order, unless keys are in it as they are.

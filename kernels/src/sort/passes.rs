@@ -6,6 +6,7 @@
 use super::order::{Order, encode};
 use super::tile::{self, DIGITS, Digit, Tile};
 use super::write::{self, Orders, Payload, Row};
+use crate::bins;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::coop::Sum;
@@ -26,29 +27,26 @@ pub fn count_kernel<K: Int, W: Int, C: Int>(
     #[define(K, W, C)] _types: [ElemType; 3],
 ) {
     let number = CUBE_POS as u32;
-    let bins = shared::<Atomic<u32>>(DIGITS);
+    let digits = shared::<Atomic<u32>>(DIGITS);
     let digit = Digit { shift, mask };
     if number < rows * tiles_of_row {
         let row = number / tiles_of_row;
         let index = number % tiles_of_row;
         let place = Row::of(row, index, row_len, tile);
-        let mut bin = UNIT_POS as usize;
-        while bin < DIGITS {
-            bins[bin].at::<Cube>().store::<Relaxed>(0u32);
-            bin += comptime!(tile.units as usize);
-        }
-        sync_cube();
+        bins::clear::<u32>(&digits, DIGITS, tile.units);
         let mut at = UNIT_POS;
         while at < place.valid {
             let key = W::cast_from(keys[place.start + at as usize]);
             let value = digit.of::<W>(encode::<W>(key, order));
-            bins[value as usize].at::<Cube>().fetch_add::<Relaxed>(1u32);
+            digits[value as usize]
+                .at::<Cube>()
+                .fetch_add::<Relaxed>(1u32);
             at += comptime!(tile.units);
         }
         sync_cube();
         let mut bin = UNIT_POS as usize;
         while bin < DIGITS {
-            let count = bins[bin].at::<Cube>().load::<Relaxed>();
+            let count = digits[bin].at::<Cube>().load::<Relaxed>();
             counts[(row as usize * DIGITS + bin) * tiles_of_row as usize + index as usize] =
                 C::cast_from(count);
             bin += comptime!(tile.units as usize);

@@ -1,7 +1,7 @@
 //! How a sort is done on a device: by which kernels, in tiles of which size.
 
+use super::digits::Counting;
 use super::order::Order;
-use super::sweep::Counting;
 use super::tile::{DIGIT_BITS, Matching, Tile};
 use super::{SortOptions, SortPath};
 use cubecl::ir::{ElemType, UIntKind};
@@ -27,6 +27,14 @@ pub(crate) struct Job {
     pub rows: usize,
     /// Keys of a row.
     pub len: usize,
+}
+
+impl Job {
+    /// The word that a key has room in, and so has what goes with it.
+    fn widest(&self) -> ElemType {
+        let payload = self.payload.map_or(0, |payload| payload.size());
+        word(self.key.size().max(payload).max(4))
+    }
 }
 
 /// How it is sorted.
@@ -57,10 +65,12 @@ impl Plan {
             });
         };
         let (begin, end) = bits(call, options, order.bits)?;
-        let size = key
-            .size()
-            .max(job.payload.map_or(0, |payload| payload.size()));
-        let wide = word(size.max(4));
+        let path = path(device, job, options.path)?;
+        // A sweep has memory of its own for what goes with the keys.
+        let wide = match path {
+            SortPath::OneSweep => word(key.size().max(4)),
+            _ => job.widest(),
+        };
         for element in [
             Some(key),
             job.payload,
@@ -73,13 +83,15 @@ impl Plan {
         {
             crate::check::element(call, device, element)?;
         }
-        let path = path(device, job, wide, options.path)?;
-        let flagged = path == SortPath::OneSweep;
-        let narrow = job.len < if flagged { FLAGGED } else { COUNTED };
+        // A sweep counts places from the beginning of the buffers.
+        let narrow = match path {
+            SortPath::OneSweep => job.len < FLAGGED && job.rows * job.len <= COUNTED,
+            _ => job.len < COUNTED,
+        };
         let count = word(if narrow { 4 } else { 8 });
         let plan = Self {
             path,
-            tile: options.tile.unwrap_or(tile(device, path, wide, job)),
+            tile: options.tile.unwrap_or(tile(device, path, job)),
             order,
             begin,
             end,
@@ -105,17 +117,25 @@ impl Plan {
     /// What the kernels need of atomics.
     fn require(&self, device: &Device, call: &'static str) -> Result<()> {
         let word = ElemType::UInt(UIntKind::U32);
-        let needs = |operation, element, scope| {
+        let needs_ordered = |operation, element, order, scope| {
             let access = AtomicAccess::new(operation, element);
-            device.require_atomic(call, &access.ordered(MemoryOrder::Relaxed, scope))
+            device.require_atomic(call, &access.ordered(order, scope))
+        };
+        let needs = |operation, element, scope| {
+            needs_ordered(operation, element, MemoryOrder::Relaxed, scope)
         };
         match self.path {
             SortPath::OneCube => Ok(()),
             SortPath::ThreeKernels => needs(Operation::Add, word, MemoryScope::Cube),
             SortPath::OneSweep => {
                 needs(Operation::Add, word, MemoryScope::Cube)?;
-                needs(Operation::Add, word, MemoryScope::Device)?;
                 needs(Operation::Add, self.count, MemoryScope::Device)?;
+                needs_ordered(
+                    Operation::Add,
+                    self.count,
+                    MemoryOrder::AcqRel,
+                    MemoryScope::Device,
+                )?;
                 needs(Operation::Load, self.count, MemoryScope::Device)?;
                 needs(Operation::Store, self.count, MemoryScope::Device)
             }
@@ -150,14 +170,15 @@ fn bits(call: &'static str, options: &SortOptions, all: u32) -> Result<(u32, u32
     Ok((range.start, range.end))
 }
 
-/// Whether cubes that have begun go on while others wait for them, which only NVIDIA promises, of sm_70 and later.
+/// Whether cubes begin in the order of their numbers, and go on while others wait for them: so does NVIDIA, of sm_70 and
+/// later; and the CPU runs them one after another.
 fn makes_progress(device: &Device) -> bool {
-    device.target() == Target::Cuda
+    matches!(device.target(), Target::Cuda | Target::Cpu)
 }
 
 /// The path asked for, or the one that suits.
-fn path(device: &Device, job: &Job, wide: ElemType, asked: Option<SortPath>) -> Result<SortPath> {
-    let most = tile(device, SortPath::OneCube, wide, job).len();
+fn path(device: &Device, job: &Job, asked: Option<SortPath>) -> Result<SortPath> {
+    let most = tile(device, SortPath::OneCube, job).len();
     match asked {
         Some(SortPath::OneCube) if job.len > most => Err(Error::Size {
             call: job.call,
@@ -172,33 +193,30 @@ fn path(device: &Device, job: &Job, wide: ElemType, asked: Option<SortPath>) -> 
         }
         Some(path) => Ok(path),
         None if job.len <= most => Ok(SortPath::OneCube),
-        None if makes_progress(device) => Ok(SortPath::OneSweep),
+        // Where cubes run one after another, an order of tiles gains nothing.
+        None if device.target() == Target::Cuda => Ok(SortPath::OneSweep),
         None => Ok(SortPath::ThreeKernels),
     }
 }
 
 /// How many keys of a row one cube sorts at most.
 pub(crate) fn most_in_one_cube(device: &Device, job: &Job) -> usize {
-    let size = job
-        .key
-        .size()
-        .max(job.payload.map_or(0, |payload| payload.size()));
     let longest = Job {
         len: usize::MAX,
         ..*job
     };
-    tile(device, SortPath::OneCube, word(size.max(4)), &longest).len()
+    tile(device, SortPath::OneCube, &longest).len()
 }
 
 /// Units and keys of a unit, for tiles of short rows; the last is for rows as long as one cube sorts.
 const SHORT: [(u32, u32); 3] = [(64, 4), (256, 8), (384, 16)];
 
 /// The tile that suits the device.
-fn tile(device: &Device, path: SortPath, wide: ElemType, job: &Job) -> Tile {
+fn tile(device: &Device, path: SortPath, job: &Job) -> Tile {
     let hardware = &device.client().properties().hardware;
     let plane = hardware.plane_size_min.max(1);
     let most = hardware.max_units_per_cube.max(1);
-    let is_wide = wide.size() == 8;
+    let is_wide = job.widest().size() == 8;
     let (units, items, unroll) = match device.target() {
         Target::Cuda => {
             let (units, items) = match path {
@@ -231,8 +249,12 @@ fn tile(device: &Device, path: SortPath, wide: ElemType, job: &Job) -> Tile {
             Target::Cuda => Matching::Ptx,
             _ => Matching::Votes,
         },
+        window: WINDOW,
     }
 }
+
+/// Tiles that a unit looks back at, at once.
+const WINDOW: u32 = 4;
 
 /// Units, and keys of a unit by size of the word and by whether there is payload, of a GPU's tiles.
 struct Tuning {
@@ -247,7 +269,7 @@ impl Tuning {
     }
 }
 
-/// As many keys as leave room for two cubes in the registers of a processor.
+/// As many keys as leave room for three cubes in the registers of a processor, which are 56 a unit.
 const HOPPER: Tuning = Tuning {
     units: 384,
     items: [[23, 18], [12, 11]],
@@ -255,18 +277,18 @@ const HOPPER: Tuning = Tuning {
 
 /// How the counting kernel goes through the rows, and how many cubes a row has.
 pub(crate) fn counting(device: &Device, job: &Job, passes: u32, width: usize) -> (Counting, u32) {
+    let hardware = &device.client().properties().hardware;
     let counting = Counting {
-        units: 512,
+        units: 1 << hardware.max_units_per_cube.clamp(1, 512).ilog2(),
         items: 4,
         passes,
     };
-    let processors = device
-        .client()
-        .properties()
-        .hardware
-        .num_streaming_multiprocessors
-        .unwrap_or(64) as usize;
+    let most = match device.target() {
+        // Its cubes run one after another.
+        Target::Cpu => 1,
+        _ => 4 * hardware.num_streaming_multiprocessors.unwrap_or(64) as usize,
+    };
     let chunks = (job.len / width).div_ceil((counting.units * counting.items) as usize);
-    let share = (4 * processors).div_ceil(job.rows);
+    let share = most.div_ceil(job.rows);
     (counting, chunks.min(share).max(1) as u32)
 }

@@ -36,6 +36,8 @@ pub struct Tile {
     pub unroll: bool,
     /// How lanes find their like.
     pub matching: Matching,
+    /// How many tiles before it a unit of [`SortPath::OneSweep`](crate::SortPath::OneSweep) looks at, at once.
+    pub window: u32,
 }
 
 impl Tile {
@@ -136,7 +138,7 @@ pub(crate) fn load<K: Int, W: Int>(
 
 /// How many lanes of the plane have the unit's digit: before this one, and in all.
 #[cube]
-fn peers(plane: &Group, digit: u32, #[comptime] tile: Tile) -> (u32, u32) {
+pub(crate) fn peers(plane: &Group, digit: u32, #[comptime] tile: Tile) -> (u32, u32) {
     if comptime!(tile.plane == 1 && tile.words == 1) {
         (0u32.runtime(), 1u32.runtime())
     } else {
@@ -165,14 +167,7 @@ fn same_digit(plane: &Group, digit: u32, #[comptime] word: u32, #[comptime] tile
     if comptime!(tile.matching == Matching::Instruction) {
         plane.match_any::<u32>(digit).word(word)
     } else if comptime!(tile.matching == Matching::Ptx) {
-        let mut same = 0xffff_ffffu32;
-        #[unroll]
-        for bit in 0..comptime!(DIGIT_BITS) {
-            let has = digit & comptime!(1u32 << bit);
-            let votes = votes_on(has);
-            same &= select(has != 0u32, votes, !votes);
-        }
-        same
+        like_digits(digit)
     } else {
         let mut same = plane.lane_mask().word(word);
         #[unroll]
@@ -185,19 +180,31 @@ fn same_digit(plane: &Group, digit: u32, #[comptime] word: u32, #[comptime] tile
     }
 }
 
-/// The lanes of a plane of 32, all of which are here, that have another number than 0.
+/// The lanes of a plane of 32, all of which are here, that have the unit's digit of 8 bits.
 ///
-/// As girih's `ballot` does it, the vote would be on a truth value: that passes through a number on its way to PTX, which
-/// costs three instructions for each bit of a digit, of about eight.
+/// As girih's `ballot` does it, the votes would be on truth values: those pass through numbers on their way to PTX, which costs
+/// three instructions for each bit of a digit, of about eight. And here one instruction joins the votes of two bits.
 #[cube]
-fn votes_on(number: u32) -> u32 {
-    let votes: u32;
+fn like_digits(digit: u32) -> u32 {
+    let same: u32;
     gpu_asm!(
-        "{{ .reg .pred yes; setp.ne.u32 yes, {number}, 0; vote.sync.ballot.b32 {votes}, yes, 0xffffffff; }}",
-        number = in(_) number, votes = out(_) votes,
+        "{{ .reg .pred y; .reg .b32 a, b, s;",
+        "and.b32 a, {digit}, 1; setp.ne.u32 y, a, 0; vote.sync.ballot.b32 a, y, 0xffffffff; @!y not.b32 a, a;",
+        "and.b32 b, {digit}, 2; setp.ne.u32 y, b, 0; vote.sync.ballot.b32 b, y, 0xffffffff; @!y not.b32 b, b;",
+        "and.b32 s, a, b;",
+        "and.b32 a, {digit}, 4; setp.ne.u32 y, a, 0; vote.sync.ballot.b32 a, y, 0xffffffff; @!y not.b32 a, a;",
+        "and.b32 b, {digit}, 8; setp.ne.u32 y, b, 0; vote.sync.ballot.b32 b, y, 0xffffffff; @!y not.b32 b, b;",
+        "lop3.b32 s, s, a, b, 0x80;",
+        "and.b32 a, {digit}, 16; setp.ne.u32 y, a, 0; vote.sync.ballot.b32 a, y, 0xffffffff; @!y not.b32 a, a;",
+        "and.b32 b, {digit}, 32; setp.ne.u32 y, b, 0; vote.sync.ballot.b32 b, y, 0xffffffff; @!y not.b32 b, b;",
+        "lop3.b32 s, s, a, b, 0x80;",
+        "and.b32 a, {digit}, 64; setp.ne.u32 y, a, 0; vote.sync.ballot.b32 a, y, 0xffffffff; @!y not.b32 a, a;",
+        "and.b32 b, {digit}, 128; setp.ne.u32 y, b, 0; vote.sync.ballot.b32 b, y, 0xffffffff; @!y not.b32 b, b;",
+        "lop3.b32 {same}, s, a, b, 0x80; }}",
+        digit = in(_) digit, same = out(_) same,
         options(nomem),
     );
-    votes
+    same
 }
 
 /// Gives each key its rank among the keys of its plane that have its digit, and counts those of each.

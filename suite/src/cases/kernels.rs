@@ -1,29 +1,47 @@
 //! The launchers: every argument's kinds against a host model, refusals, and what a device keeps after them.
 
+mod along;
 mod compact;
 mod explain;
 mod gather;
+mod histogram;
+pub mod hopper;
 mod keys;
+pub mod matmul;
 pub(super) mod model;
+mod paged;
 mod refusals;
 pub mod scan;
 mod scatter;
+pub mod segment;
 mod sort;
+mod sort_by;
 mod top_k;
+mod unique;
 
 use girih_testkit::case::Case;
 
 /// Every case of the launchers.
 pub fn cases() -> Vec<Case> {
     [
+        along::cases(),
         compact::cases(),
         explain::cases(),
         gather::cases(),
+        matmul::all_cases(),
+        histogram::cases(),
+        hopper::cases(),
         scatter::cases(),
+        paged::cases(),
         refusals::cases(),
         scan::cases(),
+        segment::cases(),
+        segment::bag::cases(),
+        segment::gradient::cases(),
         sort::cases(),
+        sort_by::cases(),
         top_k::cases(),
+        unique::cases(),
     ]
     .concat()
 }

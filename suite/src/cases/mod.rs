@@ -18,6 +18,8 @@ pub mod offline_flat;
 #[cfg(feature = "offline")]
 pub mod offline_layouts;
 #[cfg(feature = "offline")]
+pub mod offline_scatter;
+#[cfg(feature = "offline")]
 pub mod offline_sort;
 pub mod properties;
 pub mod smoke;
@@ -44,6 +46,7 @@ pub fn device_cases() -> Vec<Case> {
         groups::cases(),
         kernels::cases(),
         large::cases(),
+        large::lists::cases(),
         memory::cases(),
         tiles::cases(),
         litmus::cases(),
@@ -61,10 +64,14 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
         offline_flat::cases(),
         offline_layouts::cases(),
         views::instructions::cases(),
+        offline_scatter::cases(),
         offline_sort::cases(),
         groups::instructions::cases(),
         groups::costs::cases(),
+        kernels::matmul::tiled::cases(),
+        kernels::hopper::compiled::cases(),
         kernels::scan::compiled::cases(),
+        kernels::segment::compiled::cases(),
         memory::instructions::cases(),
         litmus::compiled::cases(),
         memory::block_instructions::cases(),

@@ -3,6 +3,7 @@
 use cubecl::ir::{ElemType, FloatKind, IntKind};
 use cubecl::prelude::*;
 use girih::Bounds;
+use girih_kernels::ScatterMode;
 use girih_kernels::raw::{self, Cut};
 use girih_testkit::{
     Error, cases,
@@ -19,6 +20,7 @@ cases! {
     gather_of_i8_rows_moves_16_bytes,
     gather_reports_by_an_atomic_minimum,
     gather_of_five_axes_compiles,
+    gather_by_bulk_copies_keeps_rows_out_of_registers,
     scatter_set_moves_16_bytes,
     scatter_add_combines_4_floats_at_once,
     scatter_add_of_bf16_combines_pairs,
@@ -140,9 +142,32 @@ fn gather_of_five_axes_compiles(toolkit: &Toolkit) -> Result<(), Error> {
     Ok(())
 }
 
+fn gather_by_bulk_copies_keeps_rows_out_of_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    let kernel = raw::gather_bulk_kernel::GatherBulkKernel::new(
+        settings(32),
+        hopper(),
+        target(),
+        buffer(),
+        buffer(),
+        buffer(),
+        (),
+        4,
+        32,
+        16,
+        ElemType::Int(IntKind::I32),
+    );
+    let compiled = toolkit.compile(kernel)?;
+    compiled.assert_ptx("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes");
+    compiled.assert_ptx("cp.async.bulk.global.shared::cta.bulk_group");
+    compiled.assert_sass("UBLKCP");
+    assert_eq!(compiled.count_sass("LDG.E.128"), 0, "{}", compiled.sass);
+    compiled.assert_no_local_memory();
+    Ok(())
+}
+
 fn scatter_set_moves_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
     let types = [ElemType::Float(FloatKind::F32), ElemType::Int(IntKind::I32)];
-    let kernel = raw::set_kernel::SetKernel::new(
+    let kernel = raw::scatter::set_kernel::SetKernel::new(
         settings(256),
         hopper(),
         target(),
@@ -169,7 +194,7 @@ fn scatter_set_moves_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
 
 fn scatter_add(toolkit: &Toolkit, element: FloatKind, atomic: usize) -> Result<Compiled, Error> {
     let types = [ElemType::Float(element), ElemType::Int(IntKind::I32)];
-    let kernel = raw::add_kernel::AddKernel::new(
+    let kernel = raw::scatter::combine_kernel::CombineKernel::new(
         settings(256),
         hopper(),
         target(),
@@ -186,6 +211,7 @@ fn scatter_add(toolkit: &Toolkit, element: FloatKind, atomic: usize) -> Result<C
         128,
         WHOLE,
         Bounds::Mask,
+        ScatterMode::Add,
         types,
     );
     toolkit.compile(kernel)

@@ -1,10 +1,14 @@
 //! The sort compiled for an NVIDIA GPU: keys stay in registers, and the instructions that its speed hangs on are there.
 
 use cubecl::ir::{ElemType, UIntKind};
+use cubecl::prelude::*;
+use girih_kernels::SortOrder;
 use girih_kernels::raw::sort::{
-    Counting, Kind, Matching, Order, Orders, Payload, Tile, cube_kernel, histogram_kernel,
+    Counting, Kind, Matching, Moved, Order, Orders, Payload, Tile, cube_kernel, histogram_kernel,
     sweep_kernel,
 };
+use girih_kernels::raw::sort::{MergeTile, merge_kernel, tile_kernel};
+use girih_kernels::raw::top_k::{AtOnce, select_kernel};
 use girih_testkit::{
     Error, cases,
     offline::{Compiled, Toolkit, buffer, hopper, settings, target},
@@ -18,17 +22,12 @@ cases! {
     a_sweep_of_f32_orders_its_keys_in_registers,
     a_count_of_digits_reads_16_bytes_and_reduces_in_shared_memory,
     a_row_in_one_cube_keeps_its_keys_in_registers,
+    a_selection_reads_16_bytes_and_keeps_them_in_registers,
+    tiles_are_merged_in_registers,
 }
 
 const U32: ElemType = ElemType::UInt(UIntKind::U32);
 const U64: ElemType = ElemType::UInt(UIntKind::U64);
-
-/// Keys as they are.
-const PLAIN: Orders = Orders {
-    reading: None,
-    writing: None,
-    keeps_keys: true,
-};
 
 fn tile(units: u32, items: u32, matching: Matching) -> Tile {
     Tile {
@@ -38,18 +37,23 @@ fn tile(units: u32, items: u32, matching: Matching) -> Tile {
         words: 1,
         unroll: true,
         matching,
+        window: 4,
     }
 }
 
 fn sweep(
     toolkit: &Toolkit,
     tile: Tile,
-    payload: Payload,
-    orders: Orders,
+    moved: Moved,
+    order: Option<Order>,
     types: [ElemType; 4],
 ) -> Result<Compiled, Error> {
     let kernel = sweep_kernel::SweepKernel::new(
-        settings(tile.units),
+        KernelSettings::new(
+            *CubeDim::new_1d(tile.units),
+            ExecutionMode::Unchecked,
+            AddressType::U64,
+        ),
         hopper(),
         target(),
         buffer(),
@@ -59,6 +63,8 @@ fn sweep(
         buffer(),
         buffer(),
         buffer(),
+        buffer(),
+        (),
         (),
         (),
         (),
@@ -66,8 +72,8 @@ fn sweep(
         (),
         (),
         tile,
-        payload,
-        orders,
+        moved,
+        order,
         32,
         types,
     );
@@ -76,21 +82,25 @@ fn sweep(
 
 fn a_sweep_of_u32_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
     let tile = tile(384, 23, Matching::Ptx);
-    let compiled = sweep(toolkit, tile, Payload::None, PLAIN, [U32; 4])?;
+    let compiled = sweep(toolkit, tile, Moved::Nothing, None, [U32; 4])?;
     compiled.assert_no_local_memory();
+    // Three cubes in the registers of a processor.
+    compiled.assert_registers_at_most(56);
     Ok(())
 }
 
 fn a_sweep_of_pairs_keeps_both_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
     let tile = tile(384, 18, Matching::Ptx);
-    let compiled = sweep(toolkit, tile, Payload::Given, PLAIN, [U32; 4])?;
+    let compiled = sweep(toolkit, tile, Moved::Payload, None, [U32; 4])?;
     compiled.assert_no_local_memory();
+    // Three cubes in the registers of a processor.
+    compiled.assert_registers_at_most(56);
     Ok(())
 }
 
 fn a_sweep_of_u64_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
     let tile = tile(384, 12, Matching::Ptx);
-    let compiled = sweep(toolkit, tile, Payload::None, PLAIN, [U64, U32, U64, U32])?;
+    let compiled = sweep(toolkit, tile, Moved::Nothing, None, [U64, U32, U64, U32])?;
     compiled.assert_no_local_memory();
     Ok(())
 }
@@ -101,13 +111,8 @@ fn a_sweep_of_f32_orders_its_keys_in_registers(toolkit: &Toolkit) -> Result<(), 
         bits: 32,
         descending: true,
     };
-    let orders = Orders {
-        reading: Some(order),
-        writing: Some(order),
-        keeps_keys: true,
-    };
     let tile = tile(384, 18, Matching::Ptx);
-    let compiled = sweep(toolkit, tile, Payload::Place, orders, [U32; 4])?;
+    let compiled = sweep(toolkit, tile, Moved::Places, Some(order), [U32; 4])?;
     compiled.assert_no_local_memory();
     Ok(())
 }
@@ -124,6 +129,7 @@ fn a_count_of_digits_reads_16_bytes_and_reduces_in_shared_memory(
         settings(512),
         hopper(),
         target(),
+        buffer(),
         buffer(),
         buffer(),
         (),
@@ -172,5 +178,87 @@ fn a_row_in_one_cube_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result<()
     );
     let compiled = toolkit.compile(kernel)?;
     compiled.assert_no_local_memory();
+    Ok(())
+}
+
+fn a_selection_reads_16_bytes_and_keeps_them_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    let plan = AtOnce {
+        units: 1024,
+        items: 2,
+        key_digits: 4,
+        place_digits: 3,
+        ranked: 512,
+    };
+    let kernel = select_kernel::SelectKernel::new(
+        settings(1024),
+        hopper(),
+        target(),
+        buffer(),
+        buffer(),
+        buffer(),
+        buffer(),
+        (),
+        (),
+        (),
+        4,
+        plan,
+        None,
+        [U32; 3],
+    );
+    let compiled = toolkit.compile(kernel)?;
+    compiled.assert_no_local_memory();
+    compiled.assert_sass("LDG.E.128");
+    Ok(())
+}
+
+/// Small numbers first.
+struct SmallestFirst;
+
+#[cube]
+impl SortOrder for SmallestFirst {
+    fn is_before<A: Numeric>(first: A, second: A) -> bool {
+        first < second
+    }
+}
+
+fn tiles_are_merged_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    let tile = MergeTile {
+        units: 512,
+        items: 8,
+        unroll: true,
+    };
+    let kernel = tile_kernel::TileKernel::<SmallestFirst>::new(
+        settings(512),
+        hopper(),
+        target(),
+        buffer(),
+        buffer(),
+        buffer(),
+        buffer(),
+        (),
+        (),
+        (),
+        tile,
+        Payload::Place,
+        [U32; 3],
+    );
+    toolkit.compile(kernel)?.assert_no_local_memory();
+    let kernel = merge_kernel::MergeKernel::<SmallestFirst>::new(
+        settings(512),
+        hopper(),
+        target(),
+        buffer(),
+        buffer(),
+        buffer(),
+        buffer(),
+        (),
+        (),
+        (),
+        (),
+        tile,
+        Payload::Given,
+        [U32; 3],
+    );
+    toolkit.compile(kernel)?.assert_no_local_memory();
     Ok(())
 }

@@ -1,12 +1,16 @@
 //! Scans by look-back: every cube finds what the cubes before it have, however they come to run.
+//!
+//! A round scans with the kernel of `girih_kernels::scan` itself: 64-bit integers, whose totals need an order to be handed on, or 32-bit
+//! ones, which need none, by the launcher's call. Every element of every result is compared.
 
 use super::setting::{Fault, Setting};
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device as Able;
-use girih::memory::blocks::{Ordered, Orders, Unordered};
+use girih::memory::blocks::{Ordered, Unordered};
 use girih::prelude::*;
 use girih_kernels::raw::scan::look_back_states;
+use girih_kernels::{ScanOperation, ScanOptions, ScanPath, scan_into};
 use girih_testkit::Buffer;
 
 /// Launches of a round, one after another without a wait.
@@ -14,49 +18,99 @@ const LAUNCHES: usize = 64;
 
 /// Counts the elements that are not as they should be, and spoils what was there for the next launch.
 #[cube(launch_unchecked)]
-fn check(found: &mut [i64], want: &[i64], wrong: &[Atomic<u32>]) {
+fn check<E: Int>(found: &mut [E], want: &[E], wrong: &[Atomic<u32>]) {
     if ABSOLUTE_POS < want.len() {
         if found[ABSOLUTE_POS] != want[ABSOLUTE_POS] {
             wrong[0].at::<Device>().fetch_add::<Relaxed>(1u32);
         }
-        found[ABSOLUTE_POS] = -1i64;
+        found[ABSOLUTE_POS] = E::new(-1i64);
     }
 }
 
-/// Sums of a list of 64-bit integers, whose totals need an order to be handed on. Gives the number of launches.
+/// Sums of lists of integers. Gives the number of launches.
 pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
     let cubes = setting.cubes();
     // A tile has 4096 elements on a GPU.
     let length = (cubes * setting.between(1, 4096)) as usize;
-    let seed = setting.draw();
-    match setting.mutant {
-        false => launched::<Ordered>(setting, length, seed),
-        true => launched::<Unordered>(setting, length, seed),
+    let seeds = [(); 2].map(|()| u64::from(setting.draw()));
+    let number = |at: usize, seed: u64| {
+        ((at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed.wrapping_mul(0xbf58_476d)) as i64
+            >> 8
+    };
+    let wide = || seeds.map(|seed| (0..length).map(|at| number(at, seed)).collect::<Vec<i64>>());
+    let of_32_bits = setting.draw().is_multiple_of(2);
+    match (setting.mutant, of_32_bits) {
+        (true, _) => launched(
+            setting,
+            wide(),
+            i64::wrapping_add,
+            |device, [input, output]| {
+                look_back_states::<Unordered>(device, input, output).map(|_| ())
+            },
+        ),
+        (false, false) => launched(
+            setting,
+            wide(),
+            i64::wrapping_add,
+            |device, [input, output]| {
+                look_back_states::<Ordered>(device, input, output).map(|_| ())
+            },
+        ),
+        (false, true) => {
+            let narrow = seeds.map(|seed| (0..length).map(|at| number(at, seed) as i32).collect());
+            launched(
+                setting,
+                narrow,
+                i32::wrapping_add,
+                |device, [input, output]| {
+                    let options = ScanOptions::inclusive().path(ScanPath::LookBack);
+                    let sum = ScanOperation::Sum;
+                    scan_into(device.client(), input, output, 0, sum, options).map(|_| ())
+                },
+            )
+        }
     }?;
     Ok(LAUNCHES as u64)
 }
 
-fn launched<R: Orders>(setting: &Setting<'_>, length: usize, seed: u32) -> Result<(), Fault> {
-    let rt = setting.rt;
-    let values: Vec<i64> = (0..length as u64)
-        .map(|at| (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(seed)) as i64 >> 8)
-        .collect();
-    let want: Vec<i64> = values
-        .iter()
-        .scan(0i64, |sum, value| {
-            *sum = sum.wrapping_add(*value);
-            Some(*sum)
-        })
-        .collect();
-    let (input, found) = (rt.put(&values), rt.poisoned::<i64>(length));
-    let (want, wrong) = (rt.put(&want), setting.zeros(1));
+/// A list on the device, and its sums.
+struct Scanned<E> {
+    input: Buffer<E>,
+    want: Buffer<E>,
+}
+
+impl<E: CubeElement> Scanned<E> {
+    fn new(setting: &Setting<'_>, values: &[E], add: impl Fn(E, E) -> E) -> Self {
+        let sums = values.iter().scan(None, |sum: &mut Option<E>, &value| {
+            *sum = Some(sum.map_or(value, |sum| add(sum, value)));
+            *sum
+        });
+        let sums: Vec<E> = sums.collect();
+        Self {
+            input: setting.rt.put(values),
+            want: setting.rt.put(&sums),
+        }
+    }
+}
+
+/// Scans two lists in turn, so that what a launch left behind is wrong for the next one.
+fn launched<E: CubeElement + Int>(
+    setting: &Setting<'_>,
+    values: [Vec<E>; 2],
+    add: impl Fn(E, E) -> E + Copy,
+    scan: impl Fn(&Able, [&TensorHandle; 2]) -> girih::Result<()>,
+) -> Result<(), Fault> {
+    let (rt, length) = (setting.rt, values[0].len());
+    let lists = values.map(|values| Scanned::new(setting, &values, add));
+    let (found, wrong) = (rt.poisoned::<E>(length), setting.zeros(1));
     let device = Able::of(&rt.client);
-    for _ in 0..LAUNCHES {
-        look_back_states::<R>(&device, &list(&input), &list(&found))
+    for turn in 0..LAUNCHES {
+        let Scanned { input, want } = &lists[turn % 2];
+        scan(&device, [&list(input), &list(&found)])
             .map_err(|error| Fault::Broken(error.to_string()))?;
         // SAFETY: a unit has an element of both lists, if there is one for it.
         unsafe {
-            check::launch_unchecked(
+            check::launch_unchecked::<E>(
                 &rt.client,
                 rt.cubes_for(length),
                 rt.cube_dim(),
@@ -74,6 +128,6 @@ fn launched<R: Orders>(setting: &Setting<'_>, length: usize, seed: u32) -> Resul
     }
 }
 
-fn list(buffer: &Buffer<i64>) -> TensorHandle {
-    TensorHandle::new_contiguous(vec![buffer.len()], buffer.handle(), i64::elem_type_native())
+fn list<E: CubeElement + Scalar>(buffer: &Buffer<E>) -> TensorHandle {
+    TensorHandle::new_contiguous(vec![buffer.len()], buffer.handle(), E::elem_type_native())
 }

@@ -6,6 +6,7 @@
 
 pub(crate) mod grid_barrier;
 pub(crate) mod last_cube;
+mod load;
 mod look_back;
 mod machine;
 pub(crate) mod message;
@@ -38,6 +39,8 @@ pub struct Block {
     pub is_ordered: bool,
     /// Whether a device can run it.
     pub require: fn(&Device) -> girih::Result<()>,
+    /// Whether other kernels run on the device meanwhile.
+    pub has_company: bool,
     /// One round; gives the number of operations that it checked.
     pub round: fn(&mut Setting<'_>) -> Result<u64, Fault>,
 }
@@ -48,42 +51,49 @@ pub const BLOCKS: [Block; 7] = [
         name: "spin-lock",
         is_ordered: true,
         require: blocks::SpinLock::<girih::memory::Device>::require,
+        has_company: false,
         round: spin_lock::round,
     },
     Block {
         name: "spin-lock-in-cube",
         is_ordered: true,
         require: blocks::SpinLock::<girih::memory::Cube>::require,
+        has_company: false,
         round: spin_lock::round_in_cubes,
     },
     Block {
         name: "ticket-counter",
         is_ordered: false,
         require: blocks::TicketCounter::<girih::memory::Device>::require,
+        has_company: false,
         round: ticket::round,
     },
     Block {
         name: "last-cube",
         is_ordered: true,
         require: blocks::LastCube::require,
+        has_company: false,
         round: last_cube::round,
     },
     Block {
         name: "message",
         is_ordered: true,
         require: blocks::Message::<girih::memory::Device>::require,
+        has_company: false,
         round: message::round,
     },
     Block {
         name: "grid-barrier",
         is_ordered: true,
         require: |device| blocks::GridBarrier::require(device, 1),
+        has_company: false,
         round: grid_barrier::round,
     },
     Block {
         name: "bounded-queue",
         is_ordered: true,
         require: blocks::BoundedQueue::require,
+        has_company: false,
         round: queue::round,
     },
 ];
@@ -96,6 +106,7 @@ pub const ALGORITHMS: [Block; 1] = [Block {
         let sums = cubecl::ir::ElemType::Int(cubecl::ir::IntKind::I64);
         girih_kernels::raw::scan::require_look_back(device, "look-back", sums)
     },
+    has_company: true,
     round: look_back::round,
 }];
 
@@ -198,6 +209,7 @@ fn run(rt: &Rt, block: &Block, options: &Options) -> Outcome {
         operations: 0,
         fault: None,
     };
+    let company = block.has_company.then(|| setting.company());
     let start = Instant::now();
     let mut next_line = PROGRESS;
     while outcome.fault.is_none() && start.elapsed() < Duration::from_secs(options.seconds) {
@@ -215,7 +227,25 @@ fn run(rt: &Rt, block: &Block, options: &Options) -> Outcome {
             next_line += PROGRESS;
         }
     }
+    match company.map(load::Load::stop) {
+        Some(Ok(launches)) => eprintln!("{:<18} beside {launches} other kernels", block.name),
+        Some(Err(fault)) => outcome.fault = outcome.fault.or(Some(fault)),
+        None => {}
+    }
     outcome
+}
+
+/// A few light rounds of a block while other kernels run on the device, of which it gives the number.
+///
+/// # Errors
+/// What a round, or one of the other kernels, finds wrong.
+pub fn beside(rt: &Rt, block: &Block, rounds: usize) -> Result<u64, Fault> {
+    let mut setting = Setting::light(rt);
+    let company = setting.company();
+    for _ in 0..rounds {
+        (block.round)(&mut setting)?;
+    }
+    company.stop()
 }
 
 impl Options {

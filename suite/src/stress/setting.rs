@@ -1,5 +1,6 @@
 //! Under what a block is stressed: a device, a load drawn at random, and orders.
 
+use super::load::Load;
 use super::machine::Machine;
 use girih_testkit::{Buffer, DeviceKind, Error, Rt};
 
@@ -63,6 +64,11 @@ impl<'a> Setting<'a> {
             sizes: 3,
             state: seed,
         }
+    }
+
+    /// Other kernels on the device, until they are stopped.
+    pub(super) fn company(&self) -> Load {
+        Load::start(self.rt, self.most_cubes)
     }
 
     /// The next number of the sequence that the seed began (SplitMix64).

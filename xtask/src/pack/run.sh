@@ -152,17 +152,19 @@ if [ "$peers" = yes ]; then
     fi
     nvcc=$(PATH=$PATH:$CUDA_PATH/bin command -v nvcc)
     if [ -n "$nvcc" ]; then
-        step cub-build "$nvcc" -O3 -std=c++17 -arch=sm_90 -o "$out/cub" "$here/peers/cub.cu"
-        if [ -x "$out/cub" ]; then
-            step cub "$out/cub"
-        fi
+        for program in cub cub_device; do
+            step "$program-build" "$nvcc" -O3 -std=c++17 -arch=sm_90 -o "$out/$program" "$here/peers/$program.cu"
+            if [ -x "$out/$program" ]; then
+                step "$program" "$out/$program"
+            fi
+        done
     else
         say "cub: left out, there is no nvcc"
     fi
 fi
 if [ -s "$out/bench.jsonl" ]; then
     set -- "$out/bench.jsonl"
-    for log in "$out/peers.log" "$out/cub.log"; do
+    for log in "$out/peers.log" "$out/cub.log" "$out/cub_device.log"; do
         if [ -s "$log" ]; then
             set -- "$@" "$log"
         fi

@@ -17,6 +17,8 @@ pub struct Compiled {
     pub sass: String,
     /// What ptxas says it costs.
     pub resources: Resources,
+    /// All that ptxas says.
+    pub log: String,
 }
 
 impl Compiled {
@@ -99,6 +101,15 @@ impl Compiled {
         );
         self.assert_no_sass("LDL");
         self.assert_no_sass("STL");
+    }
+
+    /// Fails if ptxas has the tensor cores finish a multiplication before the next, or adds waits of its own: it says so in
+    /// lines of information alone.
+    #[track_caller]
+    pub fn assert_multiplications_overlap(&self) {
+        if let Some(line) = self.log.lines().find(|line| line.contains("(C75")) {
+            panic!("multiplications wait for each other: {line}");
+        }
     }
 
     /// Fails if a unit needs more than `most` registers.
@@ -197,6 +208,7 @@ mod tests {
                 registers: 16,
                 ..Resources::default()
             },
+            log: "ptxas info    : Used 16 registers".to_owned(),
         }
     }
 
@@ -217,6 +229,18 @@ mod tests {
         compiled.assert_registers_at_most(16);
         assert_eq!(compiled.count_ptx("ld."), 2);
         assert_eq!(compiled.count_sass(" R"), 2);
+    }
+
+    #[test]
+    fn multiplications_that_wait_are_found() {
+        compiled().assert_multiplications_overlap();
+        let text = message(|_| {
+            let mut waiting = compiled();
+            waiting.log +=
+                "\nptxas info    : (C7515) Potential Performance Loss: wgmma.mma_async serialized";
+            waiting.assert_multiplications_overlap();
+        });
+        assert!(text.contains("C7515"), "{text}");
     }
 
     #[test]

@@ -70,13 +70,14 @@ impl Toolkit {
     pub fn compile_for(&self, arch: &str, kernel: impl CubeKernel) -> Result<Compiled, Error> {
         let source = source(kernel)?;
         let ptx = self.ptx(&source, arch)?;
-        let (sass, resources) = self.sass(&ptx, arch)?;
+        let (sass, resources, log) = self.assemble(&ptx, arch)?;
         Ok(Compiled {
             arch: arch.to_owned(),
             source,
             ptx,
             sass,
             resources,
+            log,
         })
     }
 
@@ -122,6 +123,12 @@ impl Toolkit {
     /// # Errors
     /// [`Error::Compile`] with what ptxas or nvdisasm said.
     pub fn sass(&self, ptx: &str, arch: &str) -> Result<(String, Resources), Error> {
+        let (sass, resources, _) = self.assemble(ptx, arch)?;
+        Ok((sass, resources))
+    }
+
+    /// The same, and all that ptxas said.
+    fn assemble(&self, ptx: &str, arch: &str) -> Result<(String, Resources, String), Error> {
         let folder = TemporaryFolder::new()?;
         let (source, cubin) = (folder.0.join("kernel.ptx"), folder.0.join("kernel.cubin"));
         fs::write(&source, ptx).map_err(|error| temporary(&source, &error))?;
@@ -140,7 +147,7 @@ impl Toolkit {
             log: format!("no count of registers in its report: {log}"),
         })?;
         let sass = self.run("nvdisasm", &["-c".as_ref(), cubin.as_os_str()])?;
-        Ok((sass, resources))
+        Ok((sass, resources, log))
     }
 
     /// Runs a program of the toolkit; what it printed on both streams.

@@ -40,8 +40,7 @@ pub use order::{
     StoreOrder, UpdateOrder,
 };
 pub use scope::{Cluster, Cube, Device, KnownScope, MemoryScope, System, Unit};
-pub use shared_memory::shared;
-pub(crate) use shared_memory::shared_aligned;
+pub use shared_memory::{shared, shared_aligned};
 
 /// The book's chapter, whose examples run as tests.
 #[cfg(doctest)]

@@ -30,8 +30,23 @@ pub fn shared<E: CubePrimitive>(#[comptime] len: usize) -> Shared<[E]> {
 }
 
 /// The same, from a multiple of `alignment` bytes on: a power of two.
+///
+/// ```
+/// use cubecl::prelude::*;
+/// use girih::memory::shared_aligned;
+///
+/// /// Each unit gives the four numbers that its neighbour has, in accesses of 16 bytes.
+/// #[cube(launch_unchecked)]
+/// fn rotate(values: &mut [Vector<u32, Const<4>>]) {
+///     let mut shared = shared_aligned::<Vector<u32, Const<4>>>(256usize, 16usize);
+///     shared[UNIT_POS as usize] = values[UNIT_POS as usize];
+///     sync_cube();
+///     values[UNIT_POS as usize] = shared[((UNIT_POS + 1) % CUBE_DIM) as usize];
+/// }
+/// # fn main() {}
+/// ```
 #[cube]
-pub(crate) fn shared_aligned<E: CubePrimitive>(
+pub fn shared_aligned<E: CubePrimitive>(
     #[comptime] len: usize,
     #[comptime] alignment: usize,
 ) -> Shared<[E]> {

@@ -60,6 +60,16 @@ impl<E: Scalar> Held<E> {
         self.set_at(scope, step, value);
     }
 
+    /// As [`set`](Self::set), in registers that a tile has already.
+    pub(crate) fn put(&self, scope: &Scope, place: &Place<'_>, value: Packet<E>) {
+        let step = place.step_of_walk(scope);
+        scope.register_size::<Width>(self.width);
+        let mut packets = self.packets;
+        packets
+            .__expand_index_mut_method(scope, step)
+            .__expand_assign_method(scope, value);
+    }
+
     fn set_at(&mut self, scope: &Scope, step: NativeExpand<usize>, value: Packet<E>) {
         scope.register_size::<Width>(self.width);
         self.packets

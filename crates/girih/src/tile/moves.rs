@@ -201,7 +201,7 @@ impl<E: Scalar, S: TileShape> TileExpand<E, S> {
     }
 
     /// The same tile, of a type with the same extents.
-    fn of_shape<To: TileShape>(&self) -> TileExpand<E, To> {
+    pub(super) fn of_shape<To: TileShape>(&self) -> TileExpand<E, To> {
         let tile = self.clone();
         TileExpand::of(self.grain(), move |scope, place, width| {
             tile.packet(scope, place, width)

@@ -88,6 +88,8 @@ impl Grain {
 struct Node<E: Scalar> {
     function: Box<Function<E>>,
     grain: Grain,
+    /// The registers, of a tile that is nothing else.
+    registers: Option<Rc<Held<E>>>,
     /// The packet asked for last.
     last: RefCell<Option<(Asked, Packet<E>)>>,
 }
@@ -144,6 +146,7 @@ impl<E: Scalar, S: TileShape> TileExpand<E, S> {
         let node = Node {
             function: Box::new(function),
             grain,
+            registers: None,
             last: RefCell::new(None),
         };
         Self {
@@ -158,9 +161,24 @@ impl<E: Scalar, S: TileShape> TileExpand<E, S> {
             width: held.width(),
             is_held: true,
         };
-        Self::of(grain, move |scope, place, width| {
-            held.get(scope, place, width)
-        })
+        let held = Rc::new(held);
+        let registers = Some(held.clone());
+        let function = move |scope: &Scope, place: &Place<'_>, width| held.get(scope, place, width);
+        let node = Node {
+            function: Box::new(function),
+            grain,
+            registers,
+            last: RefCell::new(None),
+        };
+        Self {
+            node: Rc::new(node),
+            _shape: PhantomData,
+        }
+    }
+
+    /// The registers of a tile that is nothing else.
+    pub(crate) fn registers(&self) -> Option<Rc<Held<E>>> {
+        self.node.registers.clone()
     }
 
     /// The packet of `width` elements at a place: what kernels compute of a tile goes through here.

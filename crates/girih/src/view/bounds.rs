@@ -1,4 +1,6 @@
 //! What happens to an index that is out of range.
+// CubeCL's macro writes an undocumented twin of `resolve`.
+#![allow(missing_docs)]
 
 use super::reporter::ReporterExpand;
 use crate::handle::comptime_handle;
@@ -69,13 +71,28 @@ bounds_pack!(3: A, B, C);
 bounds_pack!(4: A, B, C, D);
 bounds_pack!(5: A, B, C, D, F);
 
-/// Where in range an index points, and whether it is (`true` under [`Bounds::Assume`]).
+/// Where in range an index points under a rule, and whether it does (`true` under [`Bounds::Assume`]): what views do with
+/// each index, for kernels that have none. Where it does not, the place means nothing. A report is the caller's to make.
+///
+/// ```
+/// use cubecl::prelude::*;
+/// use girih::prelude::*;
+/// use girih::view::resolve;
+///
+/// /// Marks the rows that are named.
+/// #[cube(launch_unchecked)]
+/// fn mark(index: &[i32], marks: &mut [u32]) {
+///     if ABSOLUTE_POS < index.len() {
+///         let (row, is_one) = resolve::<i32>(index[ABSOLUTE_POS], marks.len(), Bounds::Wrap);
+///         if is_one {
+///             marks[row] = 1u32;
+///         }
+///     }
+/// }
+/// # fn main() {}
+/// ```
 #[cube]
-pub(super) fn resolve<I: Int>(
-    index: I,
-    extent: usize,
-    #[comptime] bounds: Bounds,
-) -> (usize, bool) {
+pub fn resolve<I: Int>(index: I, extent: usize, #[comptime] bounds: Bounds) -> (usize, bool) {
     let zero = I::from_int(0);
     match comptime!(bounds) {
         Bounds::Assume => (usize::cast_from(index), true.runtime()),

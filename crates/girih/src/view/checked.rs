@@ -1,5 +1,6 @@
 //! Results that may have met an index out of range.
 
+use super::records::{self, NONE};
 use super::reporter::Offence;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -111,8 +112,6 @@ impl core::fmt::Debug for Report {
     }
 }
 
-/// What a record of positions holds while every index has been in range.
-const NONE: u32 = u32::MAX;
 /// What a record of axes holds for one along which every index has been in range.
 const NONE_ALONG: u64 = u64::MAX;
 
@@ -137,7 +136,7 @@ impl Report {
         )?;
         require_short(call, list)?;
         let client = device.client().clone();
-        let record = client.create_from_slice(&NONE.to_ne_bytes());
+        let record = records::fresh(&client);
         Ok(Self {
             client,
             record,

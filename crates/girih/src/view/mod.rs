@@ -25,6 +25,7 @@ mod list;
 mod options;
 mod padding;
 mod partition;
+mod records;
 mod region;
 mod reporter;
 mod saturate;
@@ -37,7 +38,7 @@ mod types;
 
 pub use atomic::{AtomicGatherScatterView, AtomicGatherScatterViewExpand};
 pub use atomic_span::AtomicSource;
-pub use bounds::{AxisBounds, Bounds, BoundsPack};
+pub use bounds::{AxisBounds, Bounds, BoundsPack, resolve};
 pub use checked::{Checked, Report};
 pub use duplicates::Winner;
 pub use each::{EachTile, EachTileExpand};

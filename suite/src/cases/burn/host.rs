@@ -106,6 +106,16 @@ impl Host {
             match mode {
                 Scatter::Set => out.values[to] = updates.values[from],
                 Scatter::Add => out.values[to] += updates.values[from],
+                Scatter::Mul => out.values[to] *= updates.values[from],
+                // -0 is below +0.
+                Scatter::Min => {
+                    let both = [out.values[to], updates.values[from]];
+                    out.values[to] = both.into_iter().min_by(f64::total_cmp).expect("two");
+                }
+                Scatter::Max => {
+                    let both = [out.values[to], updates.values[from]];
+                    out.values[to] = both.into_iter().max_by(f64::total_cmp).expect("two");
+                }
             }
         }
         out
@@ -134,7 +144,7 @@ impl Host {
 }
 
 /// The slice that an index means, if it means one.
-fn resolve(index: i64, extent: usize, bounds: Bounds) -> Option<usize> {
+pub fn resolve(index: i64, extent: usize, bounds: Bounds) -> Option<usize> {
     let last = i64::try_from(extent).expect("a small extent") - 1;
     let slice = match bounds {
         Bounds::Clamp => index.min(last).max(0),

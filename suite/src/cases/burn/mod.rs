@@ -1,13 +1,17 @@
 //! girih-burn's ops on each device, against values and gradients that the host computes.
 
+mod counts;
 mod forward;
 mod fusion;
 mod gradients;
 mod host;
+mod lookups;
+mod matmul;
 mod readme;
 mod refusals;
 mod report;
 mod scans;
+mod scatters;
 mod sort;
 
 use burn::tensor::{Device, Int, Tensor, TensorData, kind::Basic};
@@ -18,13 +22,17 @@ use host::Host;
 /// Every case of this subject.
 pub fn cases() -> Vec<Case> {
     [
+        counts::cases(),
         forward::cases(),
         fusion::cases(),
         gradients::cases(),
+        matmul::cases(),
+        lookups::cases(),
         readme::cases(),
         refusals::cases(),
         report::cases(),
         scans::cases(),
+        scatters::cases(),
         sort::cases(),
     ]
     .concat()

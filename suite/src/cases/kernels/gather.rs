@@ -16,6 +16,8 @@ cases! {
     f16_by_i32 needs [needs::F16],
     bf16_by_i32 needs [needs::BF16],
     f32_by_every_index_type,
+    every_element_type_by_i32,
+    truth_values,
     rows_in_vectors,
     many_rows,
     reports_one_bad_index_of_many,
@@ -26,9 +28,13 @@ cases! {
 const MASKED: &[Bounds] = &[Bounds::Mask, Bounds::Clamp, Bounds::Wrap, Bounds::Report];
 
 /// Distinct small values, exact in every type.
-fn values<E: Numeric>(count: usize) -> Vec<E> {
+pub(super) fn values<E: Numeric>(count: usize) -> Vec<E> {
+    let most = match E::elem_type_native().size() {
+        1 => 120,
+        _ => 251,
+    };
     (0..count)
-        .map(|i| E::from_int(i as i64 % 251 + 1))
+        .map(|i| E::from_int(i as i64 % most + 1))
         .collect()
 }
 
@@ -153,6 +159,53 @@ fn f32_by_every_index_type(rt: &Rt) -> Result<(), String> {
     rows_by::<i64>(rt)
 }
 
+fn every_element_type_by_i32(rt: &Rt) -> Result<(), String> {
+    fn of<E: CubeElement + Numeric + girih_testkit::check::Exact>(rt: &Rt) -> Result<(), String> {
+        let (element, index) = (E::elem_type_native(), i32::elem_type_native());
+        if girih_kernels::supports_gather(&rt.client, element, index).is_err() {
+            return Ok(());
+        }
+        for (axis, strides) in [(0, [48, 6, 1]), (1, [1, 5, 45]), (2, [60, 7, 1])] {
+            let call = Call {
+                shape: vec![5, 8, 6],
+                axis,
+                strides: [strides.to_vec(), vec![400, 20, 1]],
+                indices: vec![4, -1, 2, 9, 0, -5, 2],
+                bounds: Bounds::Wrap,
+            };
+            answer::<E, i32>(rt, &call)?;
+        }
+        Ok(())
+    }
+    of::<f64>(rt)?;
+    of::<u8>(rt)?;
+    of::<i8>(rt)?;
+    of::<u16>(rt)?;
+    of::<i16>(rt)?;
+    of::<u64>(rt)?;
+    of::<i64>(rt)
+}
+
+/// Where the device has buffers of them.
+fn truth_values(rt: &Rt) -> Result<(), String> {
+    let (element, index) = (cubecl::ir::ElemType::Bool, i32::elem_type_native());
+    if girih_kernels::supports_gather(&rt.client, element, index).is_err() {
+        return Ok(());
+    }
+    let table: Vec<u8> = (0..40).map(|at| u8::from(at % 3 == 0)).collect();
+    let stored = rt.put_tensor(&table, &[10, 4]);
+    let input = TensorHandle {
+        dtype: element,
+        ..handle(&stored)
+    };
+    let list = list(&rt.put(&[9i32, 0, 10, 3]));
+    let rows = gather(&rt.client, &input, &list, 0, Bounds::Mask)
+        .map_err(|error| error.to_string())?
+        .into_inner();
+    let row = |row: usize| table.get(row * 4..row * 4 + 4).unwrap_or(&[0; 4]).to_vec();
+    same(&read::<u8>(rt, &rows)?, &[9, 0, 10, 3].map(row).concat())
+}
+
 fn rows_in_vectors(rt: &Rt) -> Result<(), String> {
     for columns in [4, 32, 100, 128, 1024, 2000] {
         let call = Call {
@@ -262,7 +315,7 @@ fn an_empty_axis_gives_zeros(rt: &Rt) -> Result<(), String> {
 }
 
 /// The elements of a contiguous result.
-fn read<E: CubeElement>(rt: &Rt, tensor: &TensorHandle) -> Result<Vec<E>, String> {
+pub(super) fn read<E: CubeElement>(rt: &Rt, tensor: &TensorHandle) -> Result<Vec<E>, String> {
     let bytes = rt
         .client
         .read_one(tensor.handle.clone())

@@ -28,14 +28,7 @@ impl Call {
 
     /// Where an index points, if anywhere.
     pub fn place(&self, index: i64) -> Option<usize> {
-        let extent = self.shape[self.axis] as i64;
-        let place = match self.bounds {
-            Bounds::Assume | Bounds::Mask | Bounds::Report => index,
-            Bounds::Clamp => index.clamp(0, (extent - 1).max(0)),
-            Bounds::Wrap if index < 0 => index + extent,
-            Bounds::Wrap => index,
-        };
-        (0..extent).contains(&place).then_some(place as usize)
+        place(index, self.shape[self.axis], self.bounds)
     }
 
     /// For each slice element in row-major order, the row-major position of its table element, if any.
@@ -60,6 +53,18 @@ impl Call {
         let mut entries = self.indices.iter().copied().enumerate();
         entries.find(|&(_, index)| self.place(index).is_none())
     }
+}
+
+/// Where an index points along an axis of that extent, if anywhere.
+pub fn place(index: i64, extent: usize, bounds: Bounds) -> Option<usize> {
+    let extent = extent as i64;
+    let place = match bounds {
+        Bounds::Assume | Bounds::Mask | Bounds::Report => index,
+        Bounds::Clamp => index.clamp(0, (extent - 1).max(0)),
+        Bounds::Wrap if index < 0 => index + extent,
+        Bounds::Wrap => index,
+    };
+    (0..extent).contains(&place).then_some(place as usize)
 }
 
 /// Random calls on small tensors of rank 1 to 4. Extents are of few kinds, since each makes a kernel of its own.
@@ -100,7 +105,7 @@ pub fn calls(bounds: &'static [Bounds]) -> impl Strategy<Value = Call> {
 }
 
 /// Strides of a tensor whose axes lie in row-major order, reversed, or rotated, with holes between them.
-fn strides(shape: &[usize], order: usize, padding: usize) -> Vec<usize> {
+pub fn strides(shape: &[usize], order: usize, padding: usize) -> Vec<usize> {
     let mut axes: Vec<usize> = (0..shape.len()).rev().collect();
     match order {
         1 => axes.reverse(),

@@ -26,6 +26,9 @@ cases! {
     f32_keys,
     f64_keys needs [needs::F64],
     ranges_of_bits,
+    digits_that_all_keys_share,
+    wide_digits_that_all_keys_share needs [needs::U64],
+    rows_that_share_other_digits,
     pairs_keep_their_order,
     payload_of_every_size,
     places_of_keys,
@@ -37,7 +40,7 @@ cases! {
 }
 
 /// The paths that the device can go with rows of so many keys. Each costs compilations for every type, so that the path which
-/// CUDA never chooses is gone there with u32 and f32 alone.
+/// CUDA never chooses is gone there with u32 and f32 alone, and the one that the CPU never chooses with four types.
 fn paths<E: Key>(rt: &Rt, payload: Option<cubecl::ir::ElemType>, len: usize) -> Vec<SortPath> {
     let all = [
         SortPath::OneCube,
@@ -45,9 +48,12 @@ fn paths<E: Key>(rt: &Rt, payload: Option<cubecl::ir::ElemType>, len: usize) -> 
         SortPath::ThreeKernels,
     ];
     let is_rare = ![u32::cube_type(), f32::cube_type()].contains(&E::cube_type());
+    let is_rarest = is_rare && ![i32::cube_type(), u64::cube_type()].contains(&E::cube_type());
     let is_cuda = rt.kind == girih_testkit::DeviceKind::Cuda;
+    let is_cpu = rt.kind == girih_testkit::DeviceKind::Cpu;
     all.into_iter()
         .filter(|&path| path != SortPath::ThreeKernels || !(is_cuda && is_rare))
+        .filter(|&path| path != SortPath::OneSweep || !(is_cpu && is_rarest))
         .filter(|&path| {
             let options = SortOptions {
                 path: Some(path),
@@ -207,6 +213,77 @@ fn ranges_of_bits(rt: &Rt) -> Result<(), String> {
                 sorted::<f32>(rt, &values(Values::Any, len), &options)?;
             }
         }
+    }
+    Ok(())
+}
+
+/// Keys that differ in some of their bytes alone, those of `bytes`.
+fn differ_in(bytes: u64, len: usize) -> Vec<u64> {
+    let mask = (0..8)
+        .filter(|byte| bytes >> byte & 1 == 1)
+        .fold(0, |mask, byte| mask | 0xff << (8 * byte));
+    values::<u32>(Values::Any, 2 * len)
+        .chunks(2)
+        .map(|words| {
+            let any = u64::from(words[0]) << 32 | u64::from(words[1]);
+            any & mask | 0x1234_5678_9abc_def0 & !mask
+        })
+        .collect()
+}
+
+fn digits_that_all_keys_share(rt: &Rt) -> Result<(), String> {
+    let len = 9_001;
+    let payload: Vec<u32> = (0..len as u32).collect();
+    for bytes in 0..16 {
+        let keys: Vec<u32> = differ_in(bytes, len)
+            .into_iter()
+            .map(|key| key as u32)
+            .collect();
+        let told = |error| format!("keys that differ in bytes {bytes:04b}: {error}");
+        sorted::<u32>(rt, &keys, &SortOptions::default()).map_err(told)?;
+        pairs::<u32, u32>(rt, &keys, &payload, &SortOptions::default()).map_err(told)?;
+        let floats: Vec<f32> = keys.iter().map(|&bits| f32::from_bits(bits)).collect();
+        sorted::<f32>(rt, &floats, &SortOptions::default()).map_err(told)?;
+        places::<u32>(rt, &floats, true).map_err(told)?;
+    }
+    Ok(())
+}
+
+fn wide_digits_that_all_keys_share(rt: &Rt) -> Result<(), String> {
+    for bytes in [0, 1, 0x80, 0x81, 0x24, 0x5a, 0xff] {
+        let keys = differ_in(bytes, 7_001);
+        sorted::<u64>(rt, &keys, &SortOptions::default())
+            .map_err(|error| format!("keys that differ in bytes {bytes:08b}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Each row differs in other bytes than the one before.
+fn rows_that_share_other_digits(rt: &Rt) -> Result<(), String> {
+    let len = 7_000;
+    let rows: Vec<Vec<i32>> = [0b0001, 0b0000, 0b0110, 0b1111, 0b1000]
+        .into_iter()
+        .map(|bytes| {
+            let keys = differ_in(bytes, len);
+            keys.into_iter().map(|key| key as i32).collect()
+        })
+        .collect();
+    let input = tensor(rt, &rows.concat(), &[rows.len(), len]);
+    let want: Vec<i32> = rows
+        .iter()
+        .flat_map(|row| {
+            let mut row = row.clone();
+            row.sort_unstable();
+            row
+        })
+        .collect();
+    for path in paths::<i32>(rt, None, len) {
+        let options = SortOptions {
+            path: Some(path),
+            ..SortOptions::default()
+        };
+        let out = sort(&rt.client, &input, 1, &options).map_err(|error| error.to_string())?;
+        same(&read::<i32>(rt, out)?, &want).map_err(|error| format!("by {path:?}: {error}"))?;
     }
     Ok(())
 }
@@ -456,9 +533,13 @@ fn every_path_runs_as_asked(rt: &Rt) -> Result<(), String> {
         Ok(SortPath::ThreeKernels) => {}
         other => return Err(format!("{other:?}")),
     }
+    let waits = matches!(
+        rt.kind,
+        girih_testkit::DeviceKind::Cuda | girih_testkit::DeviceKind::Cpu
+    );
     match of(1 << 20, Some(SortPath::OneSweep)) {
-        Ok(SortPath::OneSweep) if rt.kind == girih_testkit::DeviceKind::Cuda => Ok(()),
-        Err(error @ Error::Device { .. }) if rt.kind != girih_testkit::DeviceKind::Cuda => {
+        Ok(SortPath::OneSweep) if waits => Ok(()),
+        Err(error @ Error::Device { .. }) if !waits => {
             let text = error.to_string();
             let want = "has no cubes that go on while others wait for them; sort needs it";
             match text.contains(want) {
@@ -521,11 +602,11 @@ fn refusals(rt: &Rt) -> Result<(), String> {
     )
 }
 
-fn text(error: Error) -> String {
+pub(super) fn text(error: Error) -> String {
     error.to_string()
 }
 
-fn expect(got: Option<String>, want: &str) -> Result<(), String> {
+pub(super) fn expect(got: Option<String>, want: &str) -> Result<(), String> {
     match got.as_deref() == Some(want) {
         true => Ok(()),
         false => Err(format!("{got:?}, not {want:?}")),

@@ -219,7 +219,7 @@ fn counts_in_ranges(rt: &Rt) -> Result<(), String> {
     ]);
     for bins in [1, 10, 256, 3_000] {
         let input = tensor(rt, &numbers, &[numbers.len()]);
-        let out = histogram(&rt.client, &input, None, bins, [low, high])
+        let out = histogram(&rt.client, &input, None, bins, [low, high].map(f64::from))
             .map_err(|error| error.to_string())?;
         let scale = bins as f32 / (high - low);
         let mut want = vec![0u32; bins];
@@ -282,11 +282,11 @@ fn refusals(rt: &Rt) -> Result<(), String> {
         ),
         (
             bincount(&rt.client, &numbers, Some(&numbers), 3).err(),
-            "weights has elements of type i32; bincount needs f32",
+            "weights has elements of type i32; bincount needs f32 or f64",
         ),
         (
             histogram(&rt.client, &keys, None, 3, [1.0, 1.0]).err(),
-            "the ranges that are empty or not finite counts 1; histogram takes up to 0",
+            "range is 1.0 to 1.0; histogram needs finite numbers, the first below the second by what f32 tells apart",
         ),
     ];
     for (error, want) in refused {

@@ -8,6 +8,7 @@ mod keeps;
 mod model;
 mod moves;
 mod positions;
+mod products;
 mod reals;
 mod reductions;
 mod refusals;
@@ -26,6 +27,7 @@ pub fn cases() -> Vec<Case> {
         moves::cases(),
         reductions::cases(),
         positions::cases(),
+        products::cases(),
         scans::cases(),
         keeps::cases(),
         softmax::cases(),

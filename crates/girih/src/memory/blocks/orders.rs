@@ -12,6 +12,9 @@ pub trait Orders: 'static + Send + Sync + Copy + core::fmt::Debug {
     type Releasing: KnownOrder + StoreOrder + UpdateOrder;
     /// Of an access that does both.
     type Both: KnownOrder + UpdateOrder;
+    /// Whether what is handed on is written before the word that says so. Without a release nothing holds a device to that:
+    /// a mutant does what any device may.
+    const WRITES_FIRST: bool;
 }
 
 /// The orders that the blocks' proofs rest on.
@@ -22,6 +25,7 @@ impl Orders for Ordered {
     type Acquiring = Acquire;
     type Releasing = Release;
     type Both = AcqRel;
+    const WRITES_FIRST: bool = true;
 }
 
 /// No order at all, which breaks every block that has one: what a stress test must be able to see.
@@ -32,4 +36,5 @@ impl Orders for Unordered {
     type Acquiring = Relaxed;
     type Releasing = Relaxed;
     type Both = Relaxed;
+    const WRITES_FIRST: bool = false;
 }

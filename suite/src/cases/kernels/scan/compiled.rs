@@ -322,26 +322,34 @@ fn compactions_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
         places: 0,
         inverse: false,
     };
+    let runs = CompactPlan {
+        keep: Keep::Change,
+        places: 1,
+        inverse: true,
+        ..select
+    };
     let plans = [
-        select,
-        CompactPlan {
-            rejected: true,
-            ..select
-        },
-        CompactPlan {
-            keep: Keep::Predicate,
-            values: false,
-            places: 1,
-            ..select
-        },
-        CompactPlan {
-            keep: Keep::Change,
-            places: 1,
-            inverse: true,
-            ..select
-        },
+        (select, none()),
+        (
+            CompactPlan {
+                rejected: true,
+                ..select
+            },
+            none(),
+        ),
+        (
+            CompactPlan {
+                keep: Keep::Predicate,
+                values: false,
+                places: 1,
+                ..select
+            },
+            none(),
+        ),
+        (runs, none()),
+        (runs, ComptimeOptionCompilationArg::Some(buffer())),
     ];
-    for compact in plans {
+    for (compact, order) in plans {
         let i32s = ElemType::Int(IntKind::I32);
         let kernel = compact_look_back_kernel::CompactLookBackKernel::<NonZero>::new(
             settings(256),
@@ -355,6 +363,7 @@ fn compactions_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
             buffer(),
             buffer(),
             buffer(),
+            order,
             buffer(),
             buffer(),
             SequenceCompilationArg {

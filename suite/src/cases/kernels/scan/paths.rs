@@ -13,16 +13,18 @@ use girih_kernels::raw::scan::look_back_states;
 use girih_kernels::{
     Determinism, ScanOperation, ScanOptions, ScanPath, Segments, scan, scan_into, supports_scan,
 };
-use girih_testkit::{DeviceKind, Rt, cases, check::same, needs};
+use girih_testkit::{DeviceKind, Rt, Tensor, cases, check::same, needs};
 
 cases! {
     the_launcher_takes_the_path_that_suits_the_device,
     look_back_is_refused_by_name,
+    sums_that_need_an_order_go_where_it_is_kept needs [needs::I64],
     look_back_of_every_length,
     look_back_of_every_width,
     look_back_across_rows,
     every_tile_publishes_what_it_has,
     launches_one_after_another,
+    holds_beside_other_kernels,
     the_same_bits_from_run_to_run,
     refuses_what_does_not_go_together,
     refuses_bad_arguments,
@@ -87,6 +89,54 @@ fn look_back_is_refused_by_name(rt: &Rt) {
     let lacking =
         " has no forward progress of cubes that others wait for, for look-back; scan needs it";
     assert!(message.ends_with(lacking), "{message}");
+}
+
+/// Totals of 64 bits are handed on by an acquire of a release. Where those are not kept, or nobody goes on meanwhile, the launcher
+/// takes the path without them and says so; and a path that is refused has written nothing.
+fn sums_that_need_an_order_go_where_it_is_kept(rt: &Rt) -> Result<(), String> {
+    let count = 50_001;
+    let values: Vec<i64> = sample(count, 33);
+    let mut sum = 0i64;
+    let want: Vec<i64> = values
+        .iter()
+        .map(|value| {
+            sum = sum.wrapping_add(*value);
+            sum
+        })
+        .collect();
+    let input = rt.put_tensor(&values, &[count]);
+    let into = |output: &Tensor<i64>, options| {
+        let (input, output) = (handle(&input), handle(output));
+        scan_into(&rt.client, &input, &output, 0, ScanOperation::Sum, options)
+    };
+    let read = |output: &Tensor<i64>| rt.read_tensor(output).map_err(|error| error.to_string());
+    let output = rt.poisoned_tensor::<i64>(&[count], &[1]);
+    let path = into(&output, ScanOptions::inclusive()).map_err(|error| error.to_string())?;
+    let own = match rt.kind {
+        DeviceKind::Cuda => ScanPath::LookBack,
+        _ => ScanPath::ReduceThenScan,
+    };
+    assert_eq!(path, own);
+    same(&read(&output)?, &want)?;
+    let output = rt.poisoned_tensor::<i64>(&[count], &[1]);
+    let forced = into(&output, ScanOptions::inclusive().path(ScanPath::LookBack));
+    match looks_back(rt) {
+        true => {
+            assert_eq!(
+                forced.map_err(|error| error.to_string())?,
+                ScanPath::LookBack
+            );
+            same(&read(&output)?, &want)
+        }
+        false => {
+            let message = forced.expect_err("it is not kept").to_string();
+            assert!(
+                message.ends_with("for look-back; scan needs it"),
+                "{message}"
+            );
+            same(&read(&output)?, &vec![girih_testkit::poison(); count])
+        }
+    }
 }
 
 fn look_back_of_every_length(rt: &Rt) -> Result<(), String> {
@@ -224,6 +274,17 @@ fn launches_one_after_another(rt: &Rt) -> Result<(), stress::Fault> {
     if looks_back(rt) {
         (block.round)(&mut stress::Setting::light(rt))?;
     }
+    Ok(())
+}
+
+/// Several rounds while kernels on another stream come and go.
+fn holds_beside_other_kernels(rt: &Rt) -> Result<(), stress::Fault> {
+    let [block] = stress::ALGORITHMS;
+    if !looks_back(rt) {
+        return Ok(());
+    }
+    let others = stress::beside(rt, &block, 6)?;
+    assert!(others > 0, "no other kernel ran");
     Ok(())
 }
 

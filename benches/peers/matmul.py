@@ -1,0 +1,60 @@
+"""One matrix by one, and rows in groups by their groups' matrices; by torch, of uniform elements as girih's benchmark has."""
+
+from __future__ import annotations
+
+import torch
+
+from timing import DEVICE, Report, measure
+
+SIZES = (1024, 4096, 8192)
+LAYERS = ((8192, 4096, 14336, 8, 2), (4096, 2048, 1408, 64, 6), (512, 7168, 2048, 64, 8))
+"""Tokens, columns in, columns out, experts, experts of a token."""
+
+
+def uniform(*shape: int) -> torch.Tensor:
+    """Elements between -1 and 1."""
+    return torch.empty(shape, device=DEVICE).uniform_(-1, 1).to(torch.bfloat16)
+
+
+def run(report: Report) -> None:
+    for size in SIZES:
+        a, b = uniform(size, size), uniform(size, size)
+        case = {"dtype": "bf16", "rows": size, "columns": size, "data": f"{size}x{size}x{size}"}
+        ways = {"rows": b, "columns": b.T}
+        for way, second in ways.items():
+            time = measure([lambda a=a, second=second: a @ second], 10)
+            report.add("torch", "matmul", time, flops=2 * size**3, way=way, **case)
+    for layer in LAYERS:
+        of_layer(report, *layer)
+        torch.cuda.empty_cache()
+
+
+def of_layer(
+    report: Report, tokens: int, inner: int, outer: int, experts: int, chosen: int
+) -> None:
+    case = {
+        "dtype": "bf16",
+        "rows": tokens * chosen,
+        "columns": outer,
+        "data": f"{tokens} tokens, {inner} to {outer}, {chosen} of {experts}",
+    }
+    flops = 2 * tokens * chosen * inner * outer
+    values, weights = uniform(tokens, inner), uniform(experts * inner, outer)
+    weights = weights.view(experts, inner, outer)
+    expert = torch.rand(tokens, experts, device=DEVICE).topk(chosen, 1).indices.flatten()
+    token = expert.argsort() // chosen
+    ends = torch.bincount(expert, minlength=experts).cumsum(0).int()
+    permuted = values[token]
+    ways = {
+        "grouped": lambda: torch._grouped_mm(permuted, weights, offs=ends),
+        "gather_grouped": lambda: torch._grouped_mm(
+            values.index_select(0, token), weights, offs=ends
+        ),
+    }
+    for op, work in ways.items():
+        report.attempt(
+            f"torch {op} {case}",
+            lambda op=op, work=work: report.add(
+                "torch", op, measure([work], 10), flops=flops, **case
+            ),
+        )

@@ -1,0 +1,290 @@
+//! What a call costs the host: tiny tensors, many launches, nobody waits for the device.
+
+use crate::error::{Error, Result};
+use crate::timing::{median, microseconds};
+use crate::workload::{INDEX, bounds_name};
+use cubecl::client::Client;
+use cubecl::future::block_on;
+use cubecl::prelude::*;
+use cubecl::std::tensor::TensorHandle;
+use girih::Bounds;
+use girih::device::Device;
+use girih_kernels::{
+    ScatterMode, gather, gather_into, paged_gather, scatter_into, take_along_axis,
+};
+use serde::Serialize;
+use std::time::Instant;
+
+/// Launches of a burst: few enough that no queue fills up, after which the host would wait for the device.
+const LAUNCHES: usize = 32;
+/// Bursts, of which the median counts.
+const BURSTS: usize = 40;
+/// Rows, and elements of a row.
+const ROWS: usize = 16;
+const COLUMNS: usize = 16;
+
+/// Something that enqueues one launch.
+pub struct Call<'a> {
+    /// The name in tables.
+    pub name: String,
+    /// What is called.
+    pub call: &'static str,
+    /// Through what: `launcher`, or another layer.
+    pub way: &'static str,
+    /// What an index out of range does.
+    pub bounds: &'static str,
+    /// Calls it; what went wrong, where something did.
+    pub run: Box<dyn Fn() -> std::result::Result<(), String> + 'a>,
+}
+
+/// What one call costs; one line of JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measurement {
+    /// Who was measured: `girih`.
+    pub peer: &'static str,
+    /// The call in words.
+    pub name: String,
+    /// `host`.
+    pub op: &'static str,
+    /// What is called.
+    pub call: &'static str,
+    /// Through what.
+    pub way: &'static str,
+    /// What an index out of range does.
+    pub bounds: &'static str,
+    /// What the caller spends on one call; the median of bursts.
+    pub enqueue_us: f64,
+    /// The same in the shortest burst.
+    pub least_us: f64,
+    /// Calls of a burst.
+    pub launches: usize,
+    /// The device's own name.
+    pub device: String,
+}
+
+impl Measurement {
+    /// Times a call, after one burst that compiles what there is to compile.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Call`] where the call fails, [`Error::Server`] where the device does.
+    pub fn take(client: &Client, call: &Call) -> Result<Self> {
+        let burst = || {
+            let start = Instant::now();
+            for _ in 0..LAUNCHES {
+                (call.run)().map_err(|error| Error::Call(call.name.clone(), error))?;
+            }
+            let spent = microseconds(start.elapsed()) / LAUNCHES as f64;
+            block_on(client.sync())?;
+            Ok::<_, Error>(spent)
+        };
+        burst()?;
+        let times: Vec<f64> = (0..BURSTS).map(|_| burst()).collect::<Result<_>>()?;
+        Ok(Self {
+            peer: "girih",
+            name: call.name.clone(),
+            op: "host",
+            call: call.call,
+            way: call.way,
+            bounds: call.bounds,
+            least_us: times.iter().copied().fold(f64::INFINITY, f64::min),
+            enqueue_us: median(times),
+            launches: LAUNCHES,
+            device: Device::of(client).name(),
+        })
+    }
+
+    /// The head of a table of [`row`](Self::row)s.
+    pub fn header() -> String {
+        format!("{:<42} {:>10} {:>10}", "call", "enqueue us", "least us")
+    }
+
+    /// A line of the table.
+    pub fn row(&self) -> String {
+        let Self {
+            name,
+            enqueue_us,
+            least_us,
+            ..
+        } = self;
+        format!("{name:<42} {enqueue_us:>10.2} {least_us:>10.2}")
+    }
+}
+
+impl<'a> Call<'a> {
+    /// A call through a launcher, or another layer, under a policy of bounds.
+    pub fn new(
+        call: &'static str,
+        way: &'static str,
+        bounds: Option<Bounds>,
+        run: impl Fn() -> std::result::Result<(), String> + 'a,
+    ) -> Self {
+        let bounds = bounds.map_or("none", bounds_name);
+        Self {
+            name: format!("host {way} {call} {bounds}"),
+            call,
+            way,
+            bounds,
+            run: Box::new(run),
+        }
+    }
+}
+
+/// Every policy.
+pub const POLICIES: [Bounds; 5] = [
+    Bounds::Assume,
+    Bounds::Mask,
+    Bounds::Clamp,
+    Bounds::Wrap,
+    Bounds::Report,
+];
+
+/// A kernel that does next to nothing: what CubeCL's own launch costs.
+#[cube(launch_unchecked)]
+fn one_kernel(out: &mut [f32]) {
+    if ABSOLUTE_POS == 0 {
+        out[0] = 1.0f32;
+    }
+}
+
+/// Calls of launchers on tiny tensors, and a launch of CubeCL's to hold them against.
+pub fn launchers(client: &Client) -> Vec<Call<'_>> {
+    let table = || {
+        let zeros = client.create_from_slice(&[0; ROWS * COLUMNS * 4]);
+        TensorHandle::new_contiguous([ROWS, COLUMNS], zeros, f32::elem_type_native())
+    };
+    let index = || {
+        let zeros = client.create_from_slice(&[0; ROWS * 4]);
+        TensorHandle::new_contiguous([ROWS], zeros, INDEX)
+    };
+    let out = table();
+    let mut calls = vec![Call::new("one element", "cubecl", None, move || {
+        // SAFETY: the buffer has an element to write.
+        unsafe {
+            one_kernel::launch_unchecked(
+                client,
+                CubeCount::new_single(),
+                CubeDim::new_1d(1),
+                BufferArg::from_raw_parts(out.handle.clone(), ROWS * COLUMNS),
+            );
+        }
+        Ok(())
+    })];
+    let text = |error: girih::Error| error.to_string();
+    for bounds in POLICIES {
+        let (source, list, out) = (table(), index(), table());
+        calls.push(Call::new(
+            "gather_into",
+            "launcher",
+            Some(bounds),
+            move || {
+                gather_into(client, &source, &list, &out, 0, bounds)
+                    .map(drop)
+                    .map_err(text)
+            },
+        ));
+        let (source, list) = (table(), index());
+        calls.push(Call::new("gather", "launcher", Some(bounds), move || {
+            gather(client, &source, &list, 0, bounds)
+                .map(drop)
+                .map_err(text)
+        }));
+    }
+    for (name, mode) in [
+        ("scatter_into set", ScatterMode::Set),
+        ("scatter_into add", ScatterMode::Add),
+    ] {
+        let (target, list, updates) = (table(), index(), table());
+        calls.push(Call::new(name, "launcher", Some(Bounds::Mask), move || {
+            scatter_into(client, &target, &list, &updates, 0, mode, Bounds::Mask)
+                .map(drop)
+                .map_err(text)
+        }));
+    }
+    let (source, places) = (table(), table());
+    let places = TensorHandle {
+        dtype: INDEX,
+        ..places
+    };
+    calls.push(Call::new(
+        "take_along_axis",
+        "launcher",
+        Some(Bounds::Mask),
+        move || {
+            take_along_axis(client, &source, &places, 0, Bounds::Mask)
+                .map(drop)
+                .map_err(text)
+        },
+    ));
+    let (pages, list) = (table(), table());
+    let pages = TensorHandle::new_contiguous([4, 4, COLUMNS], pages.handle, pages.dtype);
+    let entries = TensorHandle::new_contiguous([1, 4], list.handle.clone(), INDEX);
+    let offsets = TensorHandle::new_contiguous([2], list.handle, INDEX);
+    calls.push(Call::new(
+        "paged_gather",
+        "launcher",
+        Some(Bounds::Mask),
+        move || {
+            paged_gather(client, &pages, &entries, &offsets, ROWS, Bounds::Mask)
+                .map(drop)
+                .map_err(text)
+        },
+    ));
+    calls
+}
+
+/// Times the calls whose name contains one of the filters, all where there are none, and prints a table of them.
+pub fn run(client: &Client, calls: &[Call], filters: &[String], run: &mut crate::Run) {
+    let wanted =
+        |name: &str| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
+    let mut calls = calls.iter().filter(|call| wanted(&call.name)).peekable();
+    if calls.peek().is_some() {
+        println!("{}", Measurement::header());
+    }
+    for call in calls {
+        match Measurement::take(client, call) {
+            Ok(measurement) => {
+                println!("{}", measurement.row());
+                run.host.push(measurement);
+            }
+            Err(error) => {
+                println!("{:<42} FAILED: {error}", call.name);
+                run.failed.push((call.name.clone(), error));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use girih_testkit::Rt;
+
+    #[test]
+    fn every_call_has_a_name_of_its_own_and_a_cost() {
+        for rt in Rt::present() {
+            let calls = launchers(&rt.client);
+            let names: std::collections::HashSet<_> = calls.iter().map(|call| &call.name).collect();
+            assert_eq!(names.len(), calls.len());
+            let mut done = crate::Run::default();
+            let filters = ["host launcher gather report".to_owned()];
+            run(&rt.client, &calls, &filters, &mut done);
+            assert!(done.failed.is_empty(), "{:?}", done.failed);
+            assert_eq!(done.host.len(), 1);
+            assert!(done.host[0].enqueue_us >= done.host[0].least_us);
+            assert!(done.host[0].least_us > 0.0);
+        }
+    }
+
+    #[test]
+    fn a_call_that_fails_says_so() {
+        for rt in Rt::present() {
+            let call = Call::new("nothing", "launcher", None, || Err("no such thing".into()));
+            let failed = Measurement::take(&rt.client, &call).unwrap_err();
+            assert_eq!(
+                failed.to_string(),
+                "host launcher nothing none: no such thing"
+            );
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The backward passes, over whichever backend computes.
+
+use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind, unary};
+use burn::backend::tensor::{FloatTensor, IntTensor};
+use burn::backend::{Autodiff, TensorMetadata};
+use burn::tensor::Shape;
+use girih::Bounds;
+
+use super::LookupBackend;
+
+/// The op reported an offence; its gradient has nothing to add.
+fn unreported(bounds: Bounds) -> Bounds {
+    match bounds {
+        Bounds::Report => Bounds::Mask,
+        other => other,
+    }
+}
+
+/// What a backward pass keeps of an op along an axis.
+#[derive(Debug, Clone)]
+struct Kept<B: LookupBackend> {
+    index: IntTensor<B>,
+    axis: usize,
+    bounds: Bounds,
+}
+
+impl<B: LookupBackend> Kept<B> {
+    fn new(index: &IntTensor<B>, axis: usize, bounds: Bounds) -> Self {
+        Self {
+            index: index.clone(),
+            axis,
+            bounds: unreported(bounds),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Take;
+
+impl<B: LookupBackend> Backward<B, 1> for Take {
+    type State = (Kept<B>, usize);
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let (kept, extent) = ops.state;
+        let Kept {
+            index,
+            axis,
+            bounds,
+        } = kept;
+        unary::<B, _>(ops.parents, ops.node, grads, |gradient| {
+            B::sum_along_float(gradient, index, axis, extent, bounds).0
+        });
+    }
+}
+
+#[derive(Debug)]
+struct Sum;
+
+impl<B: LookupBackend> Backward<B, 1> for Sum {
+    type State = Kept<B>;
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let Kept {
+            index,
+            axis,
+            bounds,
+        } = ops.state;
+        unary::<B, _>(ops.parents, ops.node, grads, |gradient| {
+            B::take_along_float(gradient, index, axis, bounds).0
+        });
+    }
+}
+
+/// What a backward pass keeps of a paged gather.
+#[derive(Debug, Clone)]
+struct Pages<B: LookupBackend> {
+    table: IntTensor<B>,
+    offsets: IntTensor<B>,
+    shape: Shape,
+    bounds: Bounds,
+}
+
+#[derive(Debug)]
+struct Paged;
+
+impl<B: LookupBackend> Backward<B, 1> for Paged {
+    type State = Pages<B>;
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let Pages {
+            table,
+            offsets,
+            shape,
+            bounds,
+        } = ops.state;
+        unary::<B, _>(ops.parents, ops.node, grads, |gradient| {
+            let [count, page] = [shape[0], shape[1]];
+            let rows = gradient.shape()[0];
+            // A row that is nowhere has number -1, which is masked.
+            let list = B::page_rows(table, offsets, count, page, rows, bounds);
+            let sums =
+                B::scatter_sum_float_alone(gradient, list, 0, count * page, Bounds::Mask.into());
+            B::float_reshape(sums, shape)
+        });
+    }
+}
+
+impl<B: LookupBackend, C: CheckpointStrategy> LookupBackend for Autodiff<B, C> {
+    fn take_along_float(
+        table: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        bounds: Bounds,
+    ) -> (FloatTensor<Self>, IntTensor<Self>) {
+        // The guard of the node is taken before its tensor.
+        let ops = Take.prepare::<C>([table.node()]).compute_bound();
+        let table = table.into_primitive();
+        let state = (Kept::<B>::new(&index, axis, bounds), table.shape()[axis]);
+        let (values, record) = B::take_along_float(table, index, axis, bounds);
+        let values = match ops.stateful() {
+            OpsKind::Tracked(prep) => prep.finish(state, values),
+            OpsKind::UnTracked(prep) => prep.finish(values),
+        };
+        (values, record)
+    }
+
+    fn take_along_int(
+        table: IntTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        bounds: Bounds,
+    ) -> (IntTensor<Self>, IntTensor<Self>) {
+        B::take_along_int(table, index, axis, bounds)
+    }
+
+    fn sum_along_float(
+        updates: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        bounds: Bounds,
+    ) -> (FloatTensor<Self>, IntTensor<Self>) {
+        let ops = Sum.prepare::<C>([updates.node()]).compute_bound();
+        let state = Kept::<B>::new(&index, axis, bounds);
+        let updates = updates.into_primitive();
+        let (values, record) = B::sum_along_float(updates, index, axis, extent, bounds);
+        let values = match ops.stateful() {
+            OpsKind::Tracked(prep) => prep.finish(state, values),
+            OpsKind::UnTracked(prep) => prep.finish(values),
+        };
+        (values, record)
+    }
+
+    fn sum_along_int(
+        updates: IntTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        bounds: Bounds,
+    ) -> (IntTensor<Self>, IntTensor<Self>) {
+        B::sum_along_int(updates, index, axis, extent, bounds)
+    }
+
+    fn paged_gather_float(
+        pages: FloatTensor<Self>,
+        table: IntTensor<Self>,
+        offsets: IntTensor<Self>,
+        rows: usize,
+        bounds: Bounds,
+    ) -> (FloatTensor<Self>, IntTensor<Self>) {
+        let ops = Paged.prepare::<C>([pages.node()]).compute_bound();
+        let pages = pages.into_primitive();
+        let state = Pages::<B> {
+            table: table.clone(),
+            offsets: offsets.clone(),
+            shape: pages.shape(),
+            bounds: unreported(bounds),
+        };
+        let (values, record) = B::paged_gather_float(pages, table, offsets, rows, bounds);
+        let values = match ops.stateful() {
+            OpsKind::Tracked(prep) => prep.finish(state, values),
+            OpsKind::UnTracked(prep) => prep.finish(values),
+        };
+        (values, record)
+    }
+
+    fn paged_gather_int(
+        pages: IntTensor<Self>,
+        table: IntTensor<Self>,
+        offsets: IntTensor<Self>,
+        rows: usize,
+        bounds: Bounds,
+    ) -> (IntTensor<Self>, IntTensor<Self>) {
+        B::paged_gather_int(pages, table, offsets, rows, bounds)
+    }
+
+    fn page_rows(
+        table: IntTensor<Self>,
+        offsets: IntTensor<Self>,
+        count: usize,
+        page: usize,
+        rows: usize,
+        bounds: Bounds,
+    ) -> IntTensor<Self> {
+        B::page_rows(table, offsets, count, page, rows, bounds)
+    }
+}

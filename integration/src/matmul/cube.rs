@@ -1,0 +1,121 @@
+//! The products on CubeCL's tensors: girih's launchers.
+
+use burn::tensor::{DType, Shape};
+use burn_cubecl::{CubeBackend, kernel::cast, tensor::CubeTensor};
+use cubecl::std::tensor::TensorHandle;
+use girih::Bounds;
+use girih_kernels::{
+    MatmulOptions, Route, gather_matmul, gather_matmul_scatter_into, grouped_inner_matmul,
+    grouped_matmul, matmul,
+};
+
+use super::MatmulBackend;
+use crate::cube::{Place, handle, unchecked_call};
+
+impl MatmulBackend for CubeBackend {
+    fn product(a: CubeTensor, b: CubeTensor) -> CubeTensor {
+        let out = Place::of(&a);
+        let product = matmul(
+            &out.client,
+            &handle(a),
+            &handle(b),
+            &MatmulOptions::default(),
+        );
+        out.tensor(product.unwrap_or_else(unchecked_call))
+    }
+
+    fn product_of_groups(rows: CubeTensor, matrices: CubeTensor, ends: CubeTensor) -> CubeTensor {
+        let out = Place::of(&rows);
+        let [rows, matrices, ends] = [rows, matrices, ends].map(handle);
+        let options = MatmulOptions::default();
+        let product = grouped_matmul(&out.client, &rows, &matrices, &ends, &options);
+        out.tensor(product.unwrap_or_else(unchecked_call))
+    }
+
+    fn product_of_gathered(
+        tokens: CubeTensor,
+        index: CubeTensor,
+        matrices: CubeTensor,
+        ends: CubeTensor,
+    ) -> CubeTensor {
+        let out = Place::of(&tokens);
+        let ends = as_type(ends, index.dtype);
+        let [tokens, index, matrices, ends] = [tokens, index, matrices, ends].map(handle);
+        let product = gather_matmul(
+            &out.client,
+            &tokens,
+            &index,
+            &matrices,
+            Some(&ends),
+            Bounds::Mask,
+            &MatmulOptions::default(),
+        );
+        out.tensor(product.unwrap_or_else(unchecked_call).into_inner())
+    }
+
+    fn product_scattered(
+        rows: CubeTensor,
+        matrices: CubeTensor,
+        ends: CubeTensor,
+        index: CubeTensor,
+        factors: CubeTensor,
+        tokens: usize,
+    ) -> CubeTensor {
+        let dtype = rows.dtype;
+        let out = Place::of(&rows).of_type(sum_type(dtype));
+        let shape = Shape::from([tokens, matrices.meta.shape()[2]]);
+        let sums = out.zeros(shape);
+        let ends = as_type(ends, index.dtype);
+        let [rows, matrices, ends, index, factors, target] =
+            [rows, matrices, ends, index, factors, sums.clone()].map(handle);
+        let route = Route {
+            ends: Some(&ends),
+            gather: None,
+            scatter: Some(&index),
+            weights: Some(&factors),
+        };
+        let options = MatmulOptions::default();
+        // Under `Mask` there is nothing to ask of the result.
+        let _ = gather_matmul_scatter_into(
+            &out.client,
+            &rows,
+            &matrices,
+            &target,
+            &route,
+            Bounds::Mask,
+            &options,
+        )
+        .unwrap_or_else(unchecked_call);
+        as_type(sums, dtype)
+    }
+
+    fn product_within_groups(a: CubeTensor, b: CubeTensor, ends: CubeTensor) -> CubeTensor {
+        let out = Place::of(&a);
+        let [a, b, ends] = [a, b, ends].map(handle);
+        let options = MatmulOptions::default();
+        let product = grouped_inner_matmul(&out.client, &transposed(a), &b, &ends, &options);
+        out.tensor(product.unwrap_or_else(unchecked_call))
+    }
+}
+
+/// What sums over rows are kept in: floats of 16 bits would lose what many rows add.
+pub(crate) fn sum_type(dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 => DType::F32,
+        other => other,
+    }
+}
+
+fn as_type(tensor: CubeTensor, dtype: DType) -> CubeTensor {
+    match tensor.dtype == dtype {
+        true => tensor,
+        false => cast(tensor, dtype),
+    }
+}
+
+/// The matrix with its axes exchanged.
+fn transposed(matrix: TensorHandle) -> TensorHandle {
+    let reversed = |numbers: &[usize]| numbers.iter().rev().copied().collect::<Vec<_>>();
+    let (shape, strides) = (reversed(matrix.shape()), reversed(matrix.strides()));
+    TensorHandle::new(matrix.handle, shape, strides, matrix.dtype)
+}

@@ -1,0 +1,28 @@
+//! What becomes of an element of a product before it is stored.
+
+use cubecl::prelude::*;
+
+/// A function of each element of a product, in the type of its sums.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Activation {
+    /// The element itself.
+    #[default]
+    Identity,
+    /// `max(x, 0)`; of NaN, NaN.
+    Relu,
+    /// `x / (1 + exp(-x))`.
+    Silu,
+    /// `x (1 + erf(x / sqrt(2))) / 2`.
+    Gelu,
+}
+
+#[cube]
+pub(crate) fn activate<F: Float>(x: F, #[comptime] activation: Activation) -> F {
+    match comptime!(activation) {
+        Activation::Identity => x,
+        // The comparison is false for NaN, which stays.
+        Activation::Relu => select(x < F::new(0.0), F::new(0.0), x),
+        Activation::Silu => x / (F::new(1.0) + F::exp(-x)),
+        Activation::Gelu => F::new(0.5) * x * (F::new(1.0) + F::erf(x * F::new(0.707_106_77))),
+    }
+}

@@ -1,0 +1,321 @@
+//! Products whose rows are taken from, and added to, the rows that lists name.
+
+use super::form::Grouping;
+use super::launch::Reports;
+use super::problem::{Problem, Types, bias_strides, ends as check_ends, list, output_type, rank};
+use super::{MatmulOptions, MatmulPlan, Route, empty, packed};
+use crate::check;
+use cubecl::client::Client;
+use cubecl::ir::ElemType;
+use cubecl::std::tensor::TensorHandle;
+use girih::device::Device;
+use girih::{Bounds, Checked, Error, Result};
+
+/// What became of the indices of both lists, each of which can be asked about.
+#[derive(Debug)]
+#[must_use = "under `Bounds::Report` an index out of range is known only to `check()`"]
+pub struct Routed {
+    /// Those that rows of A are taken by.
+    pub gather: Checked<()>,
+    /// Those that rows of the result are added to by.
+    pub scatter: Checked<()>,
+}
+
+impl Routed {
+    /// Waits for the device, and gives the first index out of range: of the rows that were taken, else of those that were
+    /// added to. Without [`Bounds::Report`] nothing is waited for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`], or [`Error::Server`] where the kernel failed.
+    pub fn check(self) -> Result<()> {
+        self.gather.check()?;
+        self.scatter.check()
+    }
+}
+
+/// The product of gathered rows: `out[r, n] = activation(sum over k of a[gather[r], k] b[e, k, n] + bias[e, n])`, where `e`
+/// is the group of row `r`, as in [`grouped_matmul`](super::grouped_matmul).
+///
+/// `a` has shape `[T, K]`, `gather` R indices of its rows, `b` `[E, K, N]`, the result `[R, N]`. The rows are not copied
+/// first. Where `bounds` finds an index no place, the row is 0 before the bias. Without `ends` all rows have one matrix
+/// `b` of shape `[K, N]`.
+///
+/// # Errors
+///
+/// As [`grouped_matmul`](super::grouped_matmul) and [`gather`](crate::gather).
+pub fn gather_matmul(
+    client: &Client,
+    a: &TensorHandle,
+    gather: &TensorHandle,
+    b: &TensorHandle,
+    ends: Option<&TensorHandle>,
+    bounds: Bounds,
+    options: &MatmulOptions<'_>,
+) -> Result<Checked<TensorHandle>> {
+    const CALL: &str = "gather_matmul";
+    rank(CALL, "a", a, 2, false)?;
+    rank(CALL, "gather", gather, 1, false)?;
+    rank(CALL, "b", b, if ends.is_some() { 3 } else { 2 }, false)?;
+    let columns = b.shape()[b.shape().len() - 1];
+    let shape = vec![gather.shape()[0], columns];
+    let out = empty(client, shape, output_type(CALL, a, options)?);
+    let route = Route {
+        ends,
+        gather: Some(gather),
+        ..Default::default()
+    };
+    let device = Device::of(client);
+    let problem = problem(CALL, &device, [a, b, &out], &route, bounds, false, options)?;
+    let Routed { gather, .. } = run(&device, &problem, options)?;
+    Ok(gather.map(|()| out))
+}
+
+/// Adds products of rows to rows: `target[scatter[r], n] += weights[r] activation(sum over k of a[gather[r], k] b[e, k, n]
+/// + bias[e, n])`, where `e` is the group of row `r`.
+///
+/// One kernel is the second half of a mixture of experts: each row's product with its expert's matrix, times the row's
+/// weight, is added to the row's token. All additions to one place count; their order is not fixed, so that sums of floats may
+/// differ in their last bits from run to run.
+///
+/// `a` has shape `[T, K]`, `b` `[E, K, N]`, or `[K, N]` without `ends`, the target `[S, N]` and any strides that do not
+/// overlap. The lists of a [`Route`] have R integers of one type, and R factors of any float type; what is not given is each
+/// row's own number, and a factor of 1. Rows in no group add nothing, nor do those that `bounds` finds no place for in the
+/// target; a row of `a` that is not there is 0 before the bias.
+///
+/// ```
+/// use cubecl::{client::Client, prelude::*, std::tensor::TensorHandle};
+/// use girih_kernels::{Bounds, MatmulOptions, Result, Route, gather_matmul_scatter_into};
+///
+/// fn combine(client: &Client) -> Result<()> {
+///     let tensor = |values: &[f32], shape: Vec<usize>| {
+///         let handle = client.create_from_slice(f32::as_bytes(values));
+///         TensorHandle::new_contiguous(shape, handle, f32::elem_type_native())
+///     };
+///     let list = |values: &[i32]| {
+///         let handle = client.create_from_slice(i32::as_bytes(values));
+///         TensorHandle::new_contiguous(vec![values.len()], handle, i32::elem_type_native())
+///     };
+///     let tokens = tensor(&[1.0, 2.0], vec![2, 1]);
+///     let experts = tensor(&[1.0, 10.0], vec![2, 1, 1]);
+///     // Token 1 goes to the first expert, tokens 0 and 1 to the second.
+///     let (rows, ends) = (list(&[1, 0, 1]), list(&[1, 3]));
+///     let weights = tensor(&[0.5, 1.0, 0.5], vec![3]);
+///     let target = tensor(&[0.0, 0.0], vec![2, 1]);
+///     let route = Route {
+///         ends: Some(&ends),
+///         gather: Some(&rows),
+///         scatter: Some(&rows),
+///         weights: Some(&weights),
+///     };
+///     let options = MatmulOptions::default();
+///     gather_matmul_scatter_into(client, &tokens, &experts, &target, &route, Bounds::Report, &options)?
+///         .check()?;
+///     let bytes = client.read_one(target.handle)?;
+///     assert_eq!(f32::from_bytes(&bytes), [10.0, 11.0]);
+///     Ok(())
+/// }
+/// # #[cfg(feature = "cpu")]
+/// # combine(&cubecl::Device::Cpu(Default::default()).client()).unwrap();
+/// ```
+///
+/// # Errors
+///
+/// As [`grouped_matmul`](super::grouped_matmul) and [`scatter_into`](crate::scatter_into); [`Error::Argument`] where the lists
+/// do not say how many rows there are.
+pub fn gather_matmul_scatter_into(
+    client: &Client,
+    a: &TensorHandle,
+    b: &TensorHandle,
+    target: &TensorHandle,
+    route: &Route<'_>,
+    bounds: Bounds,
+    options: &MatmulOptions<'_>,
+) -> Result<Routed> {
+    let device = Device::of(client);
+    let problem = adding(&device, [a, b, target], route, bounds, options)?;
+    run(&device, &problem, options)
+}
+
+/// What [`gather_matmul_scatter_into`] would launch.
+///
+/// # Errors
+///
+/// As [`gather_matmul_scatter_into`].
+pub fn explain_gather_matmul_scatter(
+    client: &Client,
+    a: &TensorHandle,
+    b: &TensorHandle,
+    target: &TensorHandle,
+    route: &Route<'_>,
+    bounds: Bounds,
+    options: &MatmulOptions<'_>,
+) -> Result<MatmulPlan> {
+    let device = Device::of(client);
+    let problem = adding(&device, [a, b, target], route, bounds, options)?;
+    Ok(super::plan(&device, &problem, options)?.explain(&problem))
+}
+
+/// A product whose rows are added to others.
+fn adding(
+    device: &Device,
+    tensors: [&TensorHandle; 3],
+    route: &Route<'_>,
+    bounds: Bounds,
+    options: &MatmulOptions<'_>,
+) -> Result<Problem> {
+    const CALL: &str = "gather_matmul_scatter";
+    let [a, b, target] = tensors;
+    rank(CALL, "a", a, 2, false)?;
+    let rank_b = if route.ends.is_some() { 3 } else { 2 };
+    rank(CALL, "b", b, rank_b, false)?;
+    rank(CALL, "target", target, 2, false)?;
+    problem(CALL, device, tensors, route, bounds, true, options)
+}
+
+/// A product of rows in groups, in order or by lists.
+pub(super) fn problem(
+    call: &'static str,
+    device: &Device,
+    [a, b, c]: [&TensorHandle; 3],
+    route: &Route<'_>,
+    bounds: Bounds,
+    adds: bool,
+    options: &MatmulOptions<'_>,
+) -> Result<Problem> {
+    let [rows_a, inner] = [a.shape()[0], a.shape()[1]];
+    let is_grouped = route.ends.is_some();
+    let (of_b, b_shape) = (check::dims(b).1, check::dims(b).0);
+    let columns = b_shape[b_shape.len() - 1];
+    let groups = if is_grouped { b_shape[0] } else { 1 };
+    let mut allowed = vec![inner, columns];
+    if is_grouped {
+        allowed.insert(0, groups);
+    }
+    check::shape(call, "b", b, &allowed)?;
+    if let Some(ends) = route.ends {
+        check_ends(call, device, ends, Some(groups))?;
+    }
+    let dtype = route.ends.map(|ends| ends.dtype);
+    let mut dtype = dtype;
+    for (argument, of) in [("gather", route.gather), ("scatter", route.scatter)] {
+        if let Some(of) = of {
+            list(call, argument, device, of, None, dtype)?;
+            dtype = dtype.or(Some(of.dtype));
+        }
+    }
+    let lists = [route.gather, route.scatter];
+    let rows = lists
+        .into_iter()
+        .flatten()
+        .map(|list| list.shape()[0])
+        .next();
+    let rows = rows.unwrap_or(rows_a);
+    let rows_c = c.shape()[0];
+    if let Some(scatter) = route.scatter {
+        check::shape(call, "scatter", scatter, &[rows])?;
+    }
+    let in_order = |argument, given, is_listed: bool| match is_listed || given == rows {
+        true => Ok(()),
+        false => Err(Error::Argument {
+            call,
+            argument,
+            given: format!("{given}, without a list"),
+            allowed: format!("{rows}, as many as the lists have"),
+        }),
+    };
+    in_order("the rows of a", rows_a, route.gather.is_some())?;
+    in_order("the rows of the result", rows_c, route.scatter.is_some())?;
+    check::shape(call, "the result", c, &[rows_c, columns])?;
+    for (argument, given) in [
+        ("rows", rows),
+        ("rows of a", rows_a),
+        ("rows of the result", rows_c),
+    ] {
+        if given as u64 >= u64::from(u32::MAX) {
+            return Err(Error::Size {
+                call,
+                argument,
+                given: given as u64,
+                allowed: u64::from(u32::MAX) - 1,
+            });
+        }
+    }
+    let types = Types::new(call, device, [a, b, c], options)?;
+    if let Some(weights) = route.weights {
+        check::shape(call, "weights", weights, &[rows])?;
+        if !matches!(weights.dtype, ElemType::Float(_)) || !matches!(types.work, ElemType::Float(_))
+        {
+            return Err(Error::Element {
+                call,
+                argument: "weights",
+                given: weights.dtype,
+                allowed: "a float type, where the operands have floats".into(),
+            });
+        }
+        check::element(call, device, weights.dtype)?;
+        check::within(call, "weights", weights)?;
+    }
+    if adds {
+        let feature = format!("atomic add of {}", types.output);
+        device.require(device.adds_atomically(types.output, 1), call, feature)?;
+    }
+    let matrices: &[usize] = if is_grouped { &[groups] } else { &[] };
+    let bias = bias_strides(call, options.bias, matrices, columns, types.output)?;
+    let (of_a, of_c) = (check::dims(a).1, check::dims(c).1);
+    let packed = |list: Option<&TensorHandle>| list.map(|list| packed(device.client(), list));
+    Ok(Problem {
+        call,
+        element: types.element,
+        work: types.work,
+        output: types.output,
+        a: a.clone(),
+        b: b.clone(),
+        c: c.clone(),
+        rows,
+        columns,
+        inner,
+        groups,
+        rows_a,
+        rows_c,
+        a_strides: [of_a[0], of_a[1]],
+        b_strides: [of_b[of_b.len() - 2], of_b[of_b.len() - 1]],
+        c_strides: [of_c[0], of_c[1]],
+        b_group: if is_grouped { of_b[0] } else { 0 },
+        c_group: 0,
+        bias_column: bias[bias.len() - 1],
+        bias_group: if is_grouped { bias[0] } else { 0 },
+        batch: vec![],
+        grouping: if is_grouped {
+            Grouping::Rows
+        } else {
+            Grouping::Batches
+        },
+        activation: options.activation,
+        bias: options.bias.cloned(),
+        ends: packed(route.ends),
+        gather: packed(route.gather),
+        scatter: packed(route.scatter),
+        weights: packed(route.weights),
+        bounds,
+        adds,
+    })
+}
+
+/// Computes a problem, with the records that its bounds ask for.
+fn run(device: &Device, problem: &Problem, options: &MatmulOptions<'_>) -> Result<Routed> {
+    let report = |list: &Option<TensorHandle>, extent| match list {
+        Some(list) => crate::gather::report(problem.call, device, list, 0, extent, problem.bounds),
+        None => Ok(None),
+    };
+    let reports: Reports = [
+        report(&problem.gather, problem.rows_a)?,
+        report(&problem.scatter, problem.rows_c)?,
+    ];
+    super::run(device, problem, options, reports.clone())?;
+    let [gather, scatter] = reports;
+    Ok(Routed {
+        gather: Checked::new((), gather),
+        scatter: Checked::new((), scatter),
+    })
+}

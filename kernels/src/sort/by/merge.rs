@@ -1,0 +1,102 @@
+//! Merges sorted parts of rows in pairs.
+// CubeCL's macro writes undocumented twins of the kernel.
+#![allow(missing_docs)]
+// In a kernel both sides of `&&` are evaluated.
+#![allow(clippy::collapsible_if)]
+
+use super::SortOrder;
+use super::tile::{MergeTile, Runs, merge, split};
+use crate::sort::write::Payload;
+use cubecl::ir::ElemType;
+use cubecl::prelude::*;
+use girih::prelude::*;
+
+/// Merges runs of `width` elements of each row in pairs; a cube gives a tile of the result, and finds what of the two runs is in
+/// it by searching them.
+#[cube(launch_unchecked, address_type = "dynamic")]
+pub fn merge_kernel<E: Numeric, A: Numeric, V: Int, O: SortOrder>(
+    keys_in: &[E],
+    keys_out: &mut [E],
+    payload_in: &[V],
+    payload_out: &mut [V],
+    row_len: usize,
+    tiles_of_row: u32,
+    rows: u32,
+    width: usize,
+    #[comptime] tile: MergeTile,
+    #[comptime] payload: Payload,
+    #[define(E, A, V)] _types: [ElemType; 3],
+) {
+    let items = comptime!(tile.items as usize);
+    let units = comptime!(tile.units as usize);
+    let has_payload = comptime!(payload != Payload::None);
+    let mut held = shared::<E>(comptime!(tile.len()));
+    let mut places = shared::<u32>(comptime!(if has_payload { tile.len() } else { 1 }));
+    let mut splits = shared::<u32>(2usize);
+    let number = CUBE_POS as u32;
+    if number < rows * tiles_of_row {
+        let row = (number / tiles_of_row) as usize * row_len;
+        let begin = (number % tiles_of_row) as usize * comptime!(tile.len());
+        let valid = (row_len - begin).min(comptime!(tile.len()).runtime());
+        // The pair that the tile is of: its runs in the buffers, and where in the two merged the tile begins.
+        let pair = begin / (2 * width) * (2 * width);
+        let rest = row_len - pair;
+        let first = rest.min(width);
+        let runs = Runs {
+            begin: row + pair,
+            first,
+            second: (rest - first).min(width),
+        };
+        let count = begin - pair;
+        let mut which = UNIT_POS as usize;
+        while which < 2 {
+            splits[which] = split::<E, A, O>(keys_in, runs, count + which * valid) as u32;
+            which += units;
+        }
+        sync_cube();
+        // The parts of both runs, one after the other, in shared memory. By an order that is none the end may come before the
+        // beginning, or too far after it.
+        let from = splits[0] as usize;
+        let to = (splits[1] as usize).max(from).min(from + valid);
+        let part = Runs {
+            begin: 0usize,
+            first: to - from,
+            second: valid - (to - from),
+        };
+        let start_first = runs.begin + from;
+        // The second part's elements are there from `part.first` on.
+        let start_second = runs.begin + runs.first + (count - from) - part.first;
+        let mut at = UNIT_POS as usize;
+        while at < valid {
+            let source = select(at < part.first, start_first, start_second) + at;
+            held[at] = keys_in[source];
+            at += units;
+        }
+        sync_cube();
+        let own = UNIT_POS as usize * items;
+        let mut keys = Array::<E>::new(items);
+        let mut came = Array::<u32>::new(items);
+        merge::<E, A, O>(&mut keys, &mut came, &held, part, own, tile);
+        sync_cube();
+        #[unroll(comptime!(tile.unroll))]
+        for item in 0..items {
+            if own + item < valid {
+                held[own + item] = keys[item];
+                if has_payload {
+                    places[own + item] = came[item];
+                }
+            }
+        }
+        sync_cube();
+        let mut at = UNIT_POS as usize;
+        while at < valid {
+            keys_out[row + begin + at] = held[at];
+            if has_payload {
+                let place = places[at] as usize;
+                let source = select(place < part.first, start_first, start_second) + place;
+                payload_out[row + begin + at] = payload_in[source];
+            }
+            at += units;
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Products compiled for Hopper: tensor cores that never wait for each other, and accumulators that stay in registers.
+
+use cubecl::ir::{ElemType, FloatKind, IntKind};
+use cubecl::prelude::*;
+use girih::cuda::wgmma::Major;
+use girih_kernels::Activation;
+use girih_kernels::raw::matmul::hopper::{
+    Form, Groups, ProblemCompilationArg, Routing, Share, UNITS, Writing, hopper_kernel,
+};
+use girih_testkit::{
+    Error, cases,
+    offline::{Compiled, Toolkit, buffer, hopper, settings, target},
+};
+
+cases! {
+    in Toolkit;
+    a_product_keeps_its_accumulators_in_registers,
+    every_layout_of_operands_compiles,
+    results_of_every_type_compile,
+    groups_compile,
+    gathered_and_scattered_rows_compile,
+}
+
+const BF16: ElemType = ElemType::Float(FloatKind::BF16);
+const F16: ElemType = ElemType::Float(FloatKind::F16);
+const F32: ElemType = ElemType::Float(FloatKind::F32);
+
+/// What the launcher takes for large matrices.
+const LARGE: Form = Form {
+    columns: 256,
+    stages: 4,
+    share: Share::B,
+    majors: [Major::K, Major::K],
+    band: 8,
+    groups: Groups::Nothing,
+    routing: Routing::InOrder,
+    writing: Writing::Set,
+    vectors: true,
+    biased: false,
+    weighted: false,
+    activation: Activation::Identity,
+};
+
+fn optional<T: LaunchArg<CompilationArg = BufferCompilationArg>>(
+    is_there: bool,
+) -> ComptimeOptionCompilationArg<T> {
+    match is_there {
+        true => ComptimeOptionCompilationArg::Some(buffer()),
+        false => ComptimeOptionCompilationArg::None,
+    }
+}
+
+/// The kernel in registers alone, without waits of the compiler's.
+fn compile(toolkit: &Toolkit, form: Form, types: [ElemType; 2]) -> Result<Compiled, Error> {
+    let [element, output] = types;
+    let settings = settings(UNITS);
+    let width = 16 / output.size();
+    let gathers = form.routing == Routing::Gather;
+    let kernel = hopper_kernel::HopperKernel::new(
+        settings,
+        hopper(),
+        target(),
+        (),
+        (),
+        optional(gathers),
+        optional(gathers),
+        optional(form.groups != Groups::Nothing),
+        optional(form.biased),
+        optional(form.weighted),
+        optional(gathers),
+        buffer(),
+        ProblemCompilationArg {
+            rows: (),
+            columns: (),
+            inner: (),
+            count: (),
+            step_a: (),
+            step_b: (),
+            across: (),
+            tiles: (),
+        },
+        (),
+        (),
+        (),
+        (),
+        (),
+        (),
+        (),
+        if form.vectors { width } else { 1 },
+        width,
+        form,
+        [element, output, F32, ElemType::Int(IntKind::I64)],
+    );
+    let compiled = toolkit.compile(kernel)?;
+    compiled.assert_no_local_memory();
+    compiled.assert_multiplications_overlap();
+    compiled.assert_registers_at_most(168);
+    let columns = form.columns;
+    // Four a buffer, as often as the compiler has the loop.
+    let multiplications = compiled.count_sass(&format!("HGMMA.64x{columns}x16"));
+    assert!(
+        multiplications > 0 && multiplications.is_multiple_of(4),
+        "{multiplications} multiplications: {}",
+        compiled.sass
+    );
+    let trades = if form.trades_registers() { 2 } else { 0 };
+    assert_eq!(
+        compiled.count_sass("USETMAXREG"),
+        trades,
+        "{}",
+        compiled.sass
+    );
+    Ok(compiled)
+}
+
+fn a_product_keeps_its_accumulators_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    let compiled = compile(toolkit, LARGE, [BF16; 2])?;
+    compiled.assert_sass("UTMALDG.3D");
+    compiled.assert_sass("STSM.16.M88.4");
+    compiled.assert_sass("STG.E.128");
+    compiled.assert_ptx("multicast::cluster");
+    Ok(())
+}
+
+fn every_layout_of_operands_compiles(toolkit: &Toolkit) -> Result<(), Error> {
+    for (a, b) in [
+        (Major::K, Major::Mn),
+        (Major::Mn, Major::K),
+        (Major::Mn, Major::Mn),
+    ] {
+        for share in [Share::Nothing, Share::A, Share::B] {
+            let majors = [a, b];
+            compile(
+                toolkit,
+                Form {
+                    majors,
+                    share,
+                    ..LARGE
+                },
+                [BF16; 2],
+            )?;
+        }
+    }
+    for columns in [64, 128] {
+        let share = Share::Nothing;
+        compile(
+            toolkit,
+            Form {
+                columns,
+                share,
+                ..LARGE
+            },
+            [F16; 2],
+        )?;
+    }
+    Ok(())
+}
+
+fn results_of_every_type_compile(toolkit: &Toolkit) -> Result<(), Error> {
+    for vectors in [true, false] {
+        compile(toolkit, Form { vectors, ..LARGE }, [BF16, F32])?;
+        compile(toolkit, Form { vectors, ..LARGE }, [F16; 2])?;
+    }
+    for activation in [Activation::Relu, Activation::Silu, Activation::Gelu] {
+        let form = Form {
+            activation,
+            biased: true,
+            weighted: true,
+            ..LARGE
+        };
+        compile(toolkit, form, [BF16; 2])?;
+    }
+    Ok(())
+}
+
+fn groups_compile(toolkit: &Toolkit) -> Result<(), Error> {
+    for share in [Share::Nothing, Share::A, Share::B] {
+        let majors = [Major::K, Major::Mn];
+        let form = Form {
+            groups: Groups::Rows,
+            share,
+            majors,
+            ..LARGE
+        };
+        compile(toolkit, form, [BF16; 2])?;
+        let form = Form {
+            groups: Groups::Inner,
+            majors: [Major::Mn, Major::Mn],
+            ..form
+        };
+        compile(toolkit, form, [BF16; 2])?;
+    }
+    Ok(())
+}
+
+fn gathered_and_scattered_rows_compile(toolkit: &Toolkit) -> Result<(), Error> {
+    let form = Form {
+        groups: Groups::Rows,
+        share: Share::Nothing,
+        majors: [Major::K, Major::Mn],
+        routing: Routing::Gather,
+        ..LARGE
+    };
+    compile(toolkit, form, [BF16; 2])?.assert_sass("LDGSTS.E.BYPASS.128");
+    let share = Share::B;
+    compile(toolkit, Form { share, ..form }, [BF16; 2])?.assert_ptx("multicast::cluster");
+    for (writing, output) in [
+        (Writing::Set, BF16),
+        (Writing::Add, BF16),
+        (Writing::Add, F32),
+    ] {
+        let form = Form {
+            writing,
+            weighted: true,
+            ..form
+        };
+        let compiled = compile(toolkit, form, [BF16, output])?;
+        if writing == Writing::Add {
+            compiled.assert_sass("REDG.E.ADD");
+        }
+    }
+    Ok(())
+}

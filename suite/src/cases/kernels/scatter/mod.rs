@@ -1,0 +1,13 @@
+//! `scatter_into`.
+
+mod calls;
+mod host;
+mod options;
+mod paths;
+
+use girih_testkit::case::Case;
+
+/// Every case of scatters.
+pub fn cases() -> Vec<Case> {
+    [calls::cases(), paths::cases(), options::cases()].concat()
+}

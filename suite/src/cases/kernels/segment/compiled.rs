@@ -1,0 +1,285 @@
+//! Segments and bags compiled for an NVIDIA GPU: rows in accesses of 16 bytes, four of them in flight, and no local memory.
+
+use cubecl::ir::{ElemType, FloatKind, IntKind};
+use cubecl::prelude::*;
+use girih::Bounds;
+use girih_kernels::raw::segment::{
+    ColumnsCompilationArg, Kind, Plan, Rules, add_kernel, reduce_kernel, spread_kernel,
+    weights_kernel, windows_kernel,
+};
+use girih_testkit::{
+    Error, cases,
+    offline::{Compiled, Toolkit, buffer, hopper, settings, target},
+};
+
+cases! {
+    in Toolkit;
+    sums_of_bags_have_four_rows_in_flight,
+    means_of_bags_of_halves_move_16_bytes,
+    extremes_keep_to_registers,
+    weighted_sums_keep_to_registers,
+    wide_rows_have_two_vectors_a_unit,
+    windows_of_long_segments_keep_to_registers,
+    gradients_of_tables_are_added_16_bytes_at_a_time,
+    gradients_of_segments_move_16_bytes,
+    gradients_of_weights_pass_sums_from_lane_to_lane,
+}
+
+const F32: ElemType = ElemType::Float(FloatKind::F32);
+const BF16: ElemType = ElemType::Float(FloatKind::BF16);
+const I32: ElemType = ElemType::Int(IntKind::I32);
+
+fn none<T: LaunchArg>() -> ComptimeOptionCompilationArg<T> {
+    ComptimeOptionCompilationArg::None
+}
+
+macro_rules! some {
+    ($is_there:expr) => {
+        match $is_there {
+            true => ComptimeOptionCompilationArg::Some(buffer()),
+            false => none(),
+        }
+    };
+}
+
+fn columns() -> ColumnsCompilationArg {
+    ColumnsCompilationArg {
+        vectors: (),
+        step: (),
+        tiles: (),
+    }
+}
+
+/// Of bags, as the launcher plans them on a GPU.
+fn plan(kind: Kind, blocks: usize) -> Plan {
+    Plan {
+        rules: Rules {
+            kind,
+            bounds: Bounds::Mask,
+            has_padding: false,
+            zero_of_none: true,
+            keeps_args: matches!(kind, Kind::Max | Kind::Min),
+            keeps_counts: false,
+        },
+        team: 32,
+        units: 256,
+        blocks,
+        batch: 4,
+        cut: false,
+    }
+}
+
+/// Bags by offsets.
+fn bags(
+    toolkit: &Toolkit,
+    element: ElemType,
+    width: usize,
+    plan: Plan,
+    weighted: bool,
+) -> Result<Compiled, Error> {
+    toolkit.compile(reduce_kernel::ReduceKernel::new(
+        settings(plan.units),
+        hopper(),
+        target(),
+        buffer(),
+        none(),
+        some!(true),
+        some!(weighted),
+        none(),
+        some!(true),
+        none(),
+        buffer(),
+        buffer(),
+        buffer(),
+        columns(),
+        (),
+        (),
+        (),
+        (),
+        (),
+        (),
+        (),
+        width,
+        plan,
+        [element, F32, element, I32, I32],
+    ))
+}
+
+fn in_registers(compiled: &Compiled, most: u32) {
+    compiled.assert_no_local_memory();
+    compiled.assert_registers_at_most(most);
+}
+
+fn sums_of_bags_have_four_rows_in_flight(toolkit: &Toolkit) -> Result<(), Error> {
+    let compiled = bags(toolkit, F32, 4, plan(Kind::Sum, 1), false)?;
+    // Four in the loop of batches, one in that of what is left.
+    let loads = compiled.count_sass("LDG.E.128");
+    assert!(loads >= 5, "{loads} loads: {}", compiled.sass);
+    compiled.assert_sass("STG.E.128");
+    in_registers(&compiled, 64);
+    Ok(())
+}
+
+fn means_of_bags_of_halves_move_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
+    let compiled = bags(toolkit, BF16, 8, plan(Kind::Mean, 1), false)?;
+    compiled.assert_sass("LDG.E.128");
+    compiled.assert_sass("STG.E.128");
+    in_registers(&compiled, 80);
+    Ok(())
+}
+
+fn extremes_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    let compiled = bags(toolkit, F32, 4, plan(Kind::Max, 1), false)?;
+    compiled.assert_sass("LDG.E.128");
+    in_registers(&compiled, 80);
+    Ok(())
+}
+
+fn weighted_sums_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    let compiled = bags(toolkit, F32, 4, plan(Kind::Sum, 1), true)?;
+    compiled.assert_sass("FMUL");
+    in_registers(&compiled, 80);
+    Ok(())
+}
+
+fn wide_rows_have_two_vectors_a_unit(toolkit: &Toolkit) -> Result<(), Error> {
+    let wide = Plan {
+        cut: true,
+        ..plan(Kind::Sum, 2)
+    };
+    let compiled = bags(toolkit, F32, 4, wide, false)?;
+    let loads = compiled.count_sass("LDG.E.128");
+    assert!(loads >= 10, "{loads} loads");
+    in_registers(&compiled, 96);
+    Ok(())
+}
+
+fn windows_of_long_segments_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    let plan = plan(Kind::Max, 1);
+    let compiled = toolkit.compile(windows_kernel::WindowsKernel::new(
+        settings(plan.units),
+        hopper(),
+        target(),
+        buffer(),
+        none(),
+        some!(true),
+        none(),
+        none(),
+        some!(true),
+        none(),
+        buffer(),
+        buffer(),
+        buffer(),
+        columns(),
+        (),
+        (),
+        (),
+        (),
+        (),
+        (),
+        (),
+        (),
+        4,
+        plan,
+        [F32, F32, F32, I32, I32],
+    ))?;
+    compiled.assert_sass("LDG.E.128");
+    in_registers(&compiled, 128);
+    Ok(())
+}
+
+fn gradients_of_tables_are_added_16_bytes_at_a_time(toolkit: &Toolkit) -> Result<(), Error> {
+    let plan = plan(Kind::Sum, 1);
+    let compiled = toolkit.compile(add_kernel::AddKernel::new(
+        settings(plan.units),
+        hopper(),
+        target(),
+        buffer(),
+        some!(true),
+        none(),
+        none(),
+        none(),
+        some!(true),
+        buffer(),
+        columns(),
+        (),
+        (),
+        (),
+        (),
+        (),
+        (),
+        (),
+        (),
+        4,
+        plan,
+        [F32, F32, F32, I32, I32],
+    ))?;
+    compiled.assert_sass("REDG.E.ADD.F32x4");
+    in_registers(&compiled, 64);
+    Ok(())
+}
+
+fn gradients_of_segments_move_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
+    let plan = plan(Kind::Max, 1);
+    let compiled = toolkit.compile(spread_kernel::SpreadKernel::new(
+        settings(plan.units),
+        hopper(),
+        target(),
+        buffer(),
+        none(),
+        none(),
+        some!(true),
+        none(),
+        some!(true),
+        buffer(),
+        columns(),
+        (),
+        (),
+        (),
+        (),
+        (),
+        (),
+        (),
+        4,
+        plan,
+        [F32, F32, I32],
+    ))?;
+    compiled.assert_sass("LDG.E.128");
+    compiled.assert_sass("STG.E.128");
+    in_registers(&compiled, 64);
+    Ok(())
+}
+
+fn gradients_of_weights_pass_sums_from_lane_to_lane(toolkit: &Toolkit) -> Result<(), Error> {
+    let plan = plan(Kind::Sum, 1);
+    let compiled = toolkit.compile(weights_kernel::WeightsKernel::new(
+        settings(plan.units),
+        hopper(),
+        target(),
+        buffer(),
+        buffer(),
+        some!(true),
+        none(),
+        none(),
+        none(),
+        some!(true),
+        buffer(),
+        columns(),
+        (),
+        (),
+        (),
+        (),
+        (),
+        (),
+        (),
+        (),
+        (),
+        4,
+        plan,
+        [F32, F32, I32, I32],
+    ))?;
+    compiled.assert_sass("LDG.E.128");
+    compiled.assert_sass("SHFL");
+    in_registers(&compiled, 64);
+    Ok(())
+}
