@@ -138,7 +138,7 @@ impl Options {
         workloads.extend(scatters(rows));
         for &length in scale.lengths {
             workloads.push(Workload::scan(length));
-            if length >= 1 << 24 {
+            if scale.rows > SMALL.rows {
                 workloads.extend((0..TRIALS.len()).map(|trial| Workload::trial(trial, length)));
             }
             for op in [Op::Nonzero, Op::MaskedSelect] {

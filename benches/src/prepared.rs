@@ -74,8 +74,8 @@ impl Prepared {
                 None
             }
             Op::Trial(trial) => {
-                let (_, shape, ahead, pause) = TRIALS[trial];
-                let tuning = Tuning { ahead, pause };
+                let (_, shape, deep, whole, stay) = TRIALS[trial];
+                let tuning = Tuning { deep, whole, stay };
                 look_back_tuned(&Device::of(&self.client), source, output, shape, tuning)?;
                 None
             }

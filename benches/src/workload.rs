@@ -23,20 +23,23 @@ pub(crate) const MASK: ElemType = ElemType::UInt(UIntKind::U8);
 /// The type of places, as torch has it.
 pub(crate) const PLACE: ElemType = ElemType::Int(IntKind::I64);
 
-/// Ways of look-back: a name, planes and vectors, tiles to ask for ahead, and the pause.
-pub(crate) const TRIALS: [(&str, [usize; 2], usize, u32); 12] = [
-    ("trial-8x8", [8, 8], 0, 0),
-    ("trial-8x8-ahead528", [8, 8], 528, 0),
-    ("trial-8x8-ahead1056", [8, 8], 1056, 0),
-    ("trial-8x8-pause200", [8, 8], 0, 200),
-    ("trial-8x8-ahead528-pause200", [8, 8], 528, 200),
-    ("trial-16x8", [16, 8], 0, 0),
-    ("trial-16x8-ahead264", [16, 8], 264, 0),
-    ("trial-16x8-ahead528", [16, 8], 528, 0),
-    ("trial-4x8-ahead1056", [4, 8], 1056, 0),
-    ("trial-8x4-ahead1056", [8, 4], 1056, 0),
-    ("trial-16x4-ahead528", [16, 4], 528, 0),
-    ("trial-32x4-ahead264", [32, 4], 264, 0),
+/// Ways of look-back: a name, planes and vectors, tiles that a lane looks at, whether all planes look, and cubes that stay.
+pub(crate) const TRIALS: [(&str, [usize; 2], usize, bool, usize); 15] = [
+    ("trial-8x8", [8, 8], 1, false, 0),
+    ("trial-8x8-deep4", [8, 8], 4, false, 0),
+    ("trial-16x8-deep4", [16, 8], 4, false, 0),
+    ("trial-8x8-whole", [8, 8], 1, true, 0),
+    ("trial-16x8-whole", [16, 8], 1, true, 0),
+    ("trial-4x8-whole2", [4, 8], 2, true, 0),
+    ("trial-8x4-whole", [8, 4], 1, true, 0),
+    ("trial-16x4-whole", [16, 4], 1, true, 0),
+    ("trial-8x2", [8, 2], 1, false, 0),
+    ("trial-8x4", [8, 4], 1, false, 0),
+    ("trial-8x2-whole", [8, 2], 1, true, 0),
+    ("trial-8x8-stay396", [8, 8], 1, false, 396),
+    ("trial-8x8-stay264", [8, 8], 1, false, 264),
+    ("trial-8x8-stay396-whole", [8, 8], 1, true, 396),
+    ("trial-16x8-stay132-whole", [16, 8], 1, true, 132),
 ];
 
 /// What is done with the rows.

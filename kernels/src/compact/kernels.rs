@@ -121,6 +121,7 @@ fn compact_next<E: Numeric, M: Int, I: Int, A: Int, N: Size, P: Predicate>(
         tile,
         total,
         false,
+        plan.planes,
         comptime!(Tuning::default()),
     );
     let base = usize::cast_from(before);

@@ -3,6 +3,7 @@
 use super::ahead::Tuning;
 use super::kernels::{
     look_back_kernel, reduce_runs_kernel, reduce_tiles_kernel, scan_runs_kernel, scan_tiles_kernel,
+    stay_kernel,
 };
 use super::operator::ScanOperator;
 use super::path::{Exactness, lanes, prefers_look_back};
@@ -204,6 +205,35 @@ pub(crate) fn look_back<O: ScanOperator, R: Orders>(
     let states = States::new(device, all, rows.sum.size());
     let (count, is_exact) = exact_cubes(device, all);
     let args = Args::new(rows);
+    if tuning.stay > 0 && plan.aligned && plan.single {
+        let (counter, base) = states.draw((2 * tuning.stay + tiles) as u32);
+        // SAFETY: a cube takes one of the tiles at a time; what lies past the end of the row is masked, in buffers that were
+        // checked to hold it; each tile has states of its own.
+        unsafe {
+            stay_kernel::launch_unchecked::<O, R>(
+                device.client(),
+                CubeCount::new_1d(tuning.stay as u32),
+                CubeDim::new_1d(plan.units() as u32),
+                args.address,
+                plan.width,
+                args.input(),
+                args.input(),
+                args.output(),
+                args.output(),
+                states.arg(),
+                args.list().into(),
+                rows.axes_arg(),
+                states.launch,
+                tiles as u32,
+                counter,
+                base,
+                plan,
+                tuning,
+                args.types,
+            );
+        }
+        return states;
+    }
     // SAFETY: a cube has one of `all` tiles; what lies past the end of a row is masked, in buffers that were checked to hold the
     // rows; each tile has states of its own.
     unsafe {

@@ -17,7 +17,7 @@ pub(crate) mod raw {
     pub use super::ahead::Tuning;
     pub use super::kernels::{
         look_back_kernel, reduce_runs_kernel, reduce_tiles_kernel, scan_runs_kernel,
-        scan_tiles_kernel,
+        scan_tiles_kernel, stay_kernel,
     };
     pub use super::launch::{look_back_states, look_back_tuned};
     pub use super::operator::{Max, Min, Product, Sum};
