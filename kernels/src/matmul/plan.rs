@@ -85,7 +85,7 @@ impl Planned {
         };
         let product = problem
             .of_hopper()
-            .ok_or_else(|| refused("rows in groups, or batches along one axis"))?;
+            .ok_or_else(|| refused("groups, or batches along one axis"))?;
         hopper::supports(device, &product).map_err(refused)?;
         Ok(Self::Hopper(hopper::form(device, &product)))
     }

@@ -61,10 +61,11 @@ impl Problem {
         self.rows == 0 || self.columns == 0 || of_batch || no_group || nowhere
     }
 
-    /// The same as the kernel for Hopper takes it: rows in groups, or a batch along one axis.
+    /// The same as the kernel for Hopper takes it: rows or positions of K in groups, or a batch along one axis.
     pub(crate) fn of_hopper(&self) -> Option<Product<'_>> {
         let (products, steps) = match (self.grouping, &self.batch[..]) {
             (Grouping::Rows, []) => (self.groups, [0, self.b_group, 0, self.bias_group]),
+            (Grouping::Inner, []) => (self.groups, [0, 0, self.c_group, self.bias_group]),
             (Grouping::Batches, []) => (1, [0; 4]),
             (Grouping::Batches, [axis]) => {
                 let [extent, steps @ ..] = *axis;
@@ -89,7 +90,7 @@ impl Problem {
             bias_stride: self.bias_column,
             activation: self.activation,
             ends: self.ends.as_ref(),
-            groups_of_inner: false,
+            groups_of_inner: self.grouping == Grouping::Inner,
             gather: self.gather.as_ref(),
             scatter: self.scatter.as_ref(),
             weights: self.weights.as_ref(),
