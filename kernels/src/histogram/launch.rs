@@ -236,8 +236,9 @@ fn launch(
         is_weighted: weights.is_some(),
         units,
     };
-    // Nobody reads the weights of values that are counted.
-    let weights = weights.map_or((out.clone(), 1), |weights| (weights.handle, vectors));
+    // Nobody reads the weights of values that are counted, but a device may ask for a buffer of one vector.
+    let unread = || (client.empty(width * sum.size()), 1);
+    let weights = weights.map_or_else(unread, |weights| (weights.handle, vectors));
     let [low, high, scale] = bins.scalars();
     // SAFETY: vectors are masked by their number, which is that of the weights' where there are any; bins are below that of the
     // output.

@@ -189,21 +189,14 @@ fn every_element_type_by_i32(rt: &Rt) -> Result<(), String> {
 /// Where the device has buffers of them.
 fn truth_values(rt: &Rt) -> Result<(), String> {
     let (element, index) = (cubecl::ir::ElemType::Bool, i32::elem_type_native());
-    if girih_kernels::supports_gather(&rt.client, element, index).is_err() {
-        return Ok(());
+    let refused = girih_kernels::supports_gather(&rt.client, element, index)
+        .err()
+        .ok_or("bool has no size in memory")?
+        .to_string();
+    match refused.ends_with("has no buffers of bool; gather needs it") {
+        true => Ok(()),
+        false => Err(refused),
     }
-    let table: Vec<u8> = (0..40).map(|at| u8::from(at % 3 == 0)).collect();
-    let stored = rt.put_tensor(&table, &[10, 4]);
-    let input = TensorHandle {
-        dtype: element,
-        ..handle(&stored)
-    };
-    let list = list(&rt.put(&[9i32, 0, 10, 3]));
-    let rows = gather(&rt.client, &input, &list, 0, Bounds::Mask)
-        .map_err(|error| error.to_string())?
-        .into_inner();
-    let row = |row: usize| table.get(row * 4..row * 4 + 4).unwrap_or(&[0; 4]).to_vec();
-    same(&read::<u8>(rt, &rows)?, &[9, 0, 10, 3].map(row).concat())
 }
 
 fn rows_in_vectors(rt: &Rt) -> Result<(), String> {

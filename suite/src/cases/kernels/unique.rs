@@ -15,7 +15,7 @@ cases! {
     values_of_8_bits needs [needs::U8, needs::I8],
     values_of_16_bits needs [needs::U16, needs::I16],
     values_of_64_bits needs [needs::U64, needs::I64],
-    values_of_f16 needs [needs::F16],
+    values_of_f16 needs [needs::F16, needs::U16],
     values_of_bf16 needs [needs::BF16],
     values_of_f64 needs [needs::F64],
     tells_nans_apart_and_zeros_not,
