@@ -256,7 +256,11 @@ fn scatters(rows: usize) -> Vec<Workload> {
     }
     for data in [Data::Uniform, Data::Zipf, Data::Among(1)] {
         let add = Workload::scatter(Op::ScatterAdd, rows, COLUMNS, data).of(Dtype::Bf16);
-        workloads.extend([add, add.by(ScatterPath::Atomic)]);
+        workloads.extend([
+            add,
+            add.by(ScatterPath::Atomic),
+            add.promising(Duplicates::Deterministic),
+        ]);
         let elements = Workload::scatter(Op::ScatterAdd, rows, 1, data);
         workloads.extend([elements, elements.by(ScatterPath::Atomic)]);
     }

@@ -11,6 +11,7 @@ use crate::random::XorShift;
 use crate::workload::{Dtype, Op, Workload};
 use cubecl::prelude::CubeElement;
 use girih_kernels::Duplicates;
+use half::bf16;
 
 /// Rows that are looked at, besides the first and the last.
 const SAMPLE: usize = 62;
@@ -159,6 +160,9 @@ impl Expected<'_> {
 
     fn compare(&self, row: usize, found: &[f32]) -> Result<()> {
         let sources = self.sources(row);
+        if !self.has_an_answer(&sources) {
+            return Ok(());
+        }
         for column in 0..self.workload.columns {
             // A row too short has no element to compare.
             let found = found.get(column).copied().unwrap_or(f32::NAN);
@@ -166,7 +170,7 @@ impl Expected<'_> {
                 Some(sum) if self.launches > 0 => vec![*sum as f32],
                 _ => self.allowed(&sources, column),
             };
-            if !allowed.iter().any(|&allowed| self.accepts(allowed, found)) {
+            if !allowed.contains(&found) {
                 return Err(Error::Wrong {
                     workload: self.workload.name(),
                     row,
@@ -179,15 +183,18 @@ impl Expected<'_> {
         Ok(())
     }
 
-    /// Whether an element that should have one value may have another: a sum of bf16 that has outgrown the step of its addends
-    /// depends on their order.
-    fn accepts(&self, expected: f32, found: f32) -> bool {
-        const EXACT: f32 = 64.0;
-        let rounds = self.workload.op == Op::ScatterAdd && self.workload.dtype == Dtype::Bf16;
-        match rounds && expected.abs() > EXACT {
-            true => found.abs() >= EXACT / 2.0 && found.signum() == expected.signum(),
-            false => found == expected,
-        }
+    /// Whether a row has one right answer. Sums of bf16 that are rounded at each addition hang on the order of the addends,
+    /// unless all partial sums fit in 8 bits: multiples of 1/2 of up to 128.
+    fn has_an_answer(&self, sources: &[usize]) -> bool {
+        let Workload {
+            op,
+            dtype,
+            duplicates,
+            ..
+        } = *self.workload;
+        let rounds = op == Op::ScatterAdd && dtype == Dtype::Bf16;
+        let is_ordered = duplicates == Duplicates::Deterministic;
+        !rounds || is_ordered || sources.len() * self.launches <= 256
     }
 
     /// The rows of the source that go to a row of the output.
@@ -224,6 +231,13 @@ impl Expected<'_> {
             )
         });
         match self.workload.op {
+            Op::ScatterAdd if self.workload.dtype == Dtype::Bf16 => {
+                // Summed in f32, and rounded once a launch.
+                let sum = values.map(f64::from).sum::<f64>() as f32;
+                let add = |held: bf16, _| bf16::from_f32(held.to_f32() + sum);
+                let held = (0..self.launches).fold(bf16::from_f32(initial), add);
+                vec![held.to_f32()]
+            }
             Op::ScatterAdd => {
                 let sum: f64 = values.map(f64::from).sum();
                 vec![(f64::from(initial) + sum * self.launches as f64) as f32]
