@@ -27,7 +27,7 @@ pub fn gather_bulk_kernel<I: Int, N: Size>(
     extent: usize,
     #[comptime] packets: usize,
     #[comptime] rows: usize,
-    #[define(I)] _index: ElemType,
+    #[define(I)] _type: ElemType,
 ) {
     let barriers = Shared::<[u64]>::new_aligned_slice(1usize, 8usize);
     let mut stage =

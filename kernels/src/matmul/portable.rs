@@ -1,6 +1,8 @@
 //! Products on any device: tiles of both operands in shared memory, a block of the result in the registers of each unit.
 // CubeCL's macros write undocumented twins of the items here.
 #![allow(missing_docs)]
+// Elements of lists and vectors have no assigning operators in a kernel.
+#![allow(clippy::assign_op_pattern)]
 #![allow(clippy::too_many_arguments)]
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if)]

@@ -15,6 +15,8 @@
 #![allow(missing_docs)]
 // The expansions use them.
 #![allow(clippy::extra_unused_type_parameters)]
+// A kernel has no such method.
+#![allow(clippy::manual_is_multiple_of)]
 
 use super::ahead::Tuning;
 use super::operator::{By, ScanOperator};

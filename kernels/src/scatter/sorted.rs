@@ -32,7 +32,7 @@ pub fn keys_kernel<I: Int>(
     record: ComptimeOption<Box<[Atomic<u32>]>>,
     extent: usize,
     #[comptime] bounds: Bounds,
-    #[define(I)] _index: ElemType,
+    #[define(I)] _type: ElemType,
 ) {
     let mut at = unit_of_grid();
     while at < keys.len() {

@@ -39,7 +39,7 @@ pub fn vote_kernel<I: Int>(
     count: usize,
     #[comptime] bounds: Bounds,
     #[comptime] last: bool,
-    #[define(I)] _index: ElemType,
+    #[define(I)] _type: ElemType,
 ) {
     let mut at = unit_of_grid();
     while at < count {

@@ -4,6 +4,8 @@
 //! for the segment of its first entry, and again where that segment ends.
 // CubeCL's macro writes undocumented twins of the kernels.
 #![allow(missing_docs)]
+// Elements of lists and vectors have no assigning operators in a kernel.
+#![allow(clippy::assign_op_pattern)]
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if)]
 

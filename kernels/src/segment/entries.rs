@@ -1,6 +1,8 @@
 //! The rows of a segment: a range of entries, each of which is a row or names one.
 // CubeCL's macro writes undocumented twins of the functions.
 #![allow(missing_docs)]
+// A kernel has no checked division.
+#![allow(clippy::manual_checked_ops)]
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if)]
 #![allow(clippy::explicit_auto_deref)]

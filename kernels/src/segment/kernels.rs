@@ -8,6 +8,8 @@
 //! `longest` entries, each of which meets at most two such segments and keeps what it has of them; a last kernel combines that.
 // CubeCL's macro writes undocumented twins of the kernels.
 #![allow(missing_docs)]
+// Elements of lists and vectors have no assigning operators in a kernel.
+#![allow(clippy::assign_op_pattern)]
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if)]
 

@@ -1,6 +1,8 @@
 //! What one unit has of the rows that it combines: a vector in each of its blocks of columns.
 // CubeCL's macro writes undocumented twins of the functions.
 #![allow(missing_docs)]
+// Elements of lists and vectors have no assigning operators in a kernel.
+#![allow(clippy::assign_op_pattern)]
 
 use super::Kind;
 use crate::scan::extreme;

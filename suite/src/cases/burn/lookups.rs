@@ -404,7 +404,7 @@ fn refuses_bad_arguments(rt: &Rt) {
     let wrong = paged_gather::<3, 3, _>(pages.clone(), by.clone(), at.clone(), ROWS, Bounds::Mask);
     let text = wrong.map(|_| ()).expect_err("the rank is 3").to_string();
     assert!(text.starts_with("the result has rank 3"), "{text}");
-    let short = at.slice([0..3]);
+    let short = at.narrow(0, 0, 3);
     let wrong = paged_gather::<3, 2, _>(pages, by, short, ROWS, Bounds::Mask);
     let text = wrong
         .map(|_| ())

@@ -388,12 +388,11 @@ fn strided_tensors_are_combined_in_order(rt: &Rt) -> Result<(), String> {
     Ok(())
 }
 
+/// What a scatter leaves, on the host.
+type Model = fn(&mut [f32], &[Option<usize>], &[f32], ScatterMode);
+
 /// One update stays, by every path.
-fn wins(
-    rt: &Rt,
-    duplicates: Duplicates,
-    model: fn(&mut [f32], &[Option<usize>], &[f32], ScatterMode),
-) -> Result<(), String> {
+fn wins(rt: &Rt, duplicates: Duplicates, model: Model) -> Result<(), String> {
     for path in [None, Some(ScatterPath::Atomic), Some(ScatterPath::Sorted)] {
         for (spread, bounds) in SPREADS
             .into_iter()

@@ -319,8 +319,8 @@ fn model(entries: usize, [rows, columns]: [usize; 2], reduction: Reduction, seed
     let bounds = [Bounds::Mask, Bounds::Clamp, Bounds::Wrap, Bounds::Report];
     Model {
         index: Some(index),
-        weights: (seed % 2 == 0).then_some(weights),
-        padding: (seed % 3 == 0).then_some(1),
+        weights: seed.is_multiple_of(2).then_some(weights),
+        padding: seed.is_multiple_of(3).then_some(1),
         bounds: bounds[seed as usize % 4],
         ..Model::of_rows(rows, columns, reduction)
     }
