@@ -92,7 +92,7 @@ impl Instruction<'_> {
                 op.set_attr_cuda_inline_ptx_memory_clobbers(ctx, MemoryClobbers::ReadWrite.into());
             }
             scope.register(&op);
-            return op.result(scope.ctx());
+            op.result(scope.ctx())
         }
         #[cfg(not(feature = "cuda"))]
         {
