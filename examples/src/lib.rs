@@ -7,3 +7,4 @@ pub mod device;
 pub mod karate;
 pub mod moe;
 pub mod top_p;
+pub mod words;

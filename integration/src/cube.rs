@@ -219,7 +219,7 @@ pub(crate) fn unchecked_call<T>(refused: girih::Error) -> T {
 
 /// A tensor that may be written: the target itself where nothing else uses its memory and the kernels
 /// walk its strides, else a copy.
-fn writable(target: CubeTensor) -> CubeTensor {
+pub(crate) fn writable(target: CubeTensor) -> CubeTensor {
     let target = rows(target);
     // Three axes leave at most two on either side of the indexed one, which is what the kernels walk.
     let walked = target.is_contiguous() || target.rank() <= 3;
@@ -283,6 +283,12 @@ impl Place {
     /// The same with elements of another type.
     pub(crate) fn of_type(self, dtype: DType) -> Self {
         Self { dtype, ..self }
+    }
+
+    /// A tensor without elements.
+    pub(crate) fn empty(self) -> CubeTensor {
+        let none = burn::tensor::Shape::from([0]);
+        empty_device_contiguous_dtype(self.client, self.device, none, self.dtype)
     }
 
     pub(crate) fn tensor(self, values: TensorHandle) -> CubeTensor {

@@ -35,6 +35,8 @@
 //! | [`unique`](unique()), [`unique_all`] | the values, each once, in order; how often, and which each element has | none |
 //! | [`scatter_sum`] | [`scatter`] with [`Scatter::Add`] into zeros | updates: [`gather`] |
 //! | [`scan`](fn@scan): [`cumsum`], [`cumprod`], [`cummin`], [`cummax`] | `out[.., n, ..]` is all of `tensor[.., 0..=n, ..]` combined | yes |
+//! | [`segment_reduce`] | the rows of each segment combined | yes |
+//! | [`embedding_bag`] | rows of a table that indices name, combined bag by bag | table and weights; not of a product |
 //! | [`mask_select`] | the elements where a mask is true | the result's, at their places |
 //! | [`nonzero`], [`argwhere`] | the coordinates where a mask is true | none |
 //! | [`matmul`](matmul()), [`grouped_matmul`], [`gather_matmul`] | products of matrices, of rows in groups, of rows that an index names | both operands |
@@ -55,6 +57,7 @@
 
 mod autodiff;
 mod backend;
+mod bag;
 mod checked;
 mod cube;
 mod error;
@@ -64,20 +67,23 @@ mod kind;
 mod lookup;
 mod matmul;
 mod methods;
+pub mod nn;
 mod ops;
 mod scan;
 mod sort;
+mod sparse;
 mod unique;
 mod validate;
 
 pub use backend::IndexBackend;
+pub use bag::{Bag, BagBackend, BagOptions, Grouping, Listed, embedding_bag, segment_reduce};
 pub use burn_cubecl::CubeBackend;
 pub use checked::Checked;
 pub use error::Error;
 pub use girih::{Bounds, view::Offence};
 pub use girih_kernels::{
-    Determinism, Duplicates, ScanOperation, ScatterMode as Scatter, ScatterOptions, ScatterPath,
-    Side,
+    Determinism, Duplicates, Reduction, ScanOperation, ScatterMode as Scatter, ScatterOptions,
+    ScatterPath, Side, SparseStep,
 };
 pub use histogram::{HistogramBackend, histogram, weighted_bincount, weighted_histogram};
 pub use kind::Kind;
@@ -94,4 +100,13 @@ pub use scan::{
 pub use sort::{
     SortBackend, SortKind, argsort, bincount, search_sorted, sort, sort_with_indices, top_k,
 };
+pub use sparse::{
+    SparseAdaGrad, SparseAdaGradConfig, SparseAdam, SparseAdamConfig, SparseBackend, SparseGrad,
+    SparseSgd, SparseSgdConfig,
+};
 pub use unique::{Unique, UniqueBackend, unique, unique_all};
+
+/// The book's chapter, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/src/embeddings.md")]
+struct Book;

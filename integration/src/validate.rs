@@ -5,6 +5,7 @@
 
 mod lookups;
 mod products;
+mod segments;
 
 use burn::backend::DispatchDevice;
 use burn::backend::cubecl::dtype_to_storage_type;

@@ -17,6 +17,7 @@
 //! | [`select`], [`select_by`], [`partition`] | the elements that a mask or a predicate keeps |
 //! | [`segment_reduce`] | the rows of each segment combined |
 //! | [`embedding_bag`] | rows of a table that indices name, combined bag by bag |
+//! | [`combine_rows`], [`sparse_step`] | a gradient's rows each once, and an optimiser's step on them alone |
 //! | [`nonzero`] | the coordinates of elements that are not 0 |
 //! | [`unique_consecutive`], [`run_length`] | runs of equal elements |
 //! | [`matmul`](matmul()), [`matmul_into`] | `out[.., m, n] =` the sum over `k` of `a[.., m, k] b[.., k, n]` |
@@ -72,6 +73,7 @@ mod scatter;
 mod search;
 mod segment;
 mod sort;
+mod sparse;
 mod top_k;
 mod widths;
 
@@ -112,6 +114,10 @@ pub mod raw {
         pub use crate::scatter::vote::{elect_kernel, vote_kernel};
     }
     pub use crate::sort::raw as sort;
+    /// Of row-sparse gradients.
+    pub mod sparse {
+        pub use crate::sparse::raw::*;
+    }
     /// Of segments.
     pub mod segment {
         pub use crate::segment::raw::*;
@@ -158,4 +164,5 @@ pub use segment::{
 };
 pub use sort::by::{SortOrder, argsort_by, sort_by, sort_pairs_by};
 pub use sort::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path, sort_with_indices};
+pub use sparse::{SparseRows, SparseStep, combine_rows, sparse_step, supports_sparse};
 pub use top_k::top_k;

@@ -606,13 +606,13 @@ fn order_arg(grouped: &Grouped) -> Option<BufferArg> {
 }
 
 /// Wide enough for a place in the longest of some lists.
-fn address(lengths: &[usize]) -> AddressType {
+pub(crate) fn address(lengths: &[usize]) -> AddressType {
     let most = lengths.iter().copied().max().unwrap_or(0);
     AddressType::from_len(most + (1 << 20))
 }
 
 /// Units for so many elements, one or a few to each.
-fn each(device: &Device, elements: usize) -> (CubeCount, CubeDim) {
+pub(crate) fn each(device: &Device, elements: usize) -> (CubeCount, CubeDim) {
     let most = device.client().properties().hardware.max_units_per_cube;
     let units = 1u32 << most.clamp(1, 256).ilog2();
     let all = elements.div_ceil(units as usize).max(1);

@@ -118,6 +118,15 @@ fn take_rows<E: Numeric, A: Numeric, W: Numeric, I: Int, N: Size>(
             place += comptime!(plan.batch);
         }
     }
+    // What is left of a batch of eight: one of four, and at most three rows one by one.
+    if comptime!(plan.batch > 4) {
+        if place + 4 <= end {
+            take_batch::<E, A, W, I, N>(
+                total, rows, entries, picked, place, columns, share, 4usize, plan,
+            );
+            place += 4;
+        }
+    }
     while place < end {
         take_batch::<E, A, W, I, N>(
             total, rows, entries, picked, place, columns, share, 1usize, plan,
@@ -380,6 +389,63 @@ pub fn windows_kernel<E: Numeric, A: Numeric, W: Numeric, I: Int, F: Int, N: Siz
     }
 }
 
+/// Parts that are read before the first of them is combined.
+const PARTS: usize = 8;
+
+/// Combines what some windows, one after another, have of the segment that begins there.
+#[cube]
+fn take_parts<A: Numeric, N: Size>(
+    total: &mut Total<A, N>,
+    parts: &[Vector<A, N>],
+    part_args: &[Vector<i32, N>],
+    part_counts: &[u32],
+    begin: usize,
+    window: usize,
+    longest: usize,
+    columns: Columns,
+    share: Share,
+    #[comptime] batch: usize,
+    #[comptime] plan: Plan,
+) {
+    let mut held = Array::<Vector<A, N>>::new(comptime!(batch * plan.blocks));
+    let mut args = Array::<Vector<i32, N>>::new(comptime!(batch * plan.blocks));
+    let mut counts = Array::<u32>::new(batch);
+    #[unroll]
+    for item in 0..batch {
+        // It is the second of the window in which it begins, unless it begins with the window.
+        let own = window + item;
+        let slot = 2 * own + usize::cast_from(begin > own * longest);
+        counts[item] = part_counts[slot];
+        #[unroll]
+        for block in 0..plan.blocks {
+            let at = slot * columns.vectors + vector_of(columns, share, block, plan);
+            held[item * plan.blocks + block] = parts[at];
+            if comptime!(plan.rules.kind.has_args()) {
+                args[item * plan.blocks + block] = part_args[at];
+            }
+        }
+    }
+    #[unroll]
+    for item in 0..batch {
+        #[unroll]
+        for block in 0..plan.blocks {
+            let mut arg = Vector::<i32, N>::new(0i32);
+            if comptime!(plan.rules.kind.has_args()) {
+                arg = args[item * plan.blocks + block];
+            }
+            take::<A, N>(
+                total,
+                block,
+                held[item * plan.blocks + block],
+                arg,
+                counts[item] > 0u32,
+                plan.rules.kind,
+            );
+        }
+        total.count += counts[item];
+    }
+}
+
 /// Combines what windows have of each segment of more than `longest` entries.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn finish_kernel<E: Numeric, A: Numeric, F: Int, N: Size>(
@@ -413,28 +479,36 @@ pub fn finish_kernel<E: Numeric, A: Numeric, F: Int, N: Size>(
                 let mut total = none::<A, N>(plan.rules.kind, plan.blocks);
                 let last = (end - 1) / longest;
                 let mut window = begin / longest;
+                while window + comptime!(PARTS) <= last + 1 {
+                    take_parts::<A, N>(
+                        &mut total,
+                        parts,
+                        part_args,
+                        part_counts,
+                        begin,
+                        window,
+                        longest,
+                        columns,
+                        share,
+                        PARTS,
+                        plan,
+                    );
+                    window += comptime!(PARTS);
+                }
                 while window <= last {
-                    // It is the second of the window in which it begins, unless it begins with the window.
-                    let slot = 2 * window + usize::cast_from(begin > window * longest);
-                    let part_count = part_counts[slot];
-                    #[unroll]
-                    for block in 0..plan.blocks {
-                        let vector = vector_of(columns, share, block, plan);
-                        let at = slot * columns.vectors + vector;
-                        let mut arg = Vector::<i32, N>::new(0i32);
-                        if comptime!(plan.rules.kind.has_args()) {
-                            arg = part_args[at];
-                        }
-                        take::<A, N>(
-                            &mut total,
-                            block,
-                            parts[at],
-                            arg,
-                            part_count > 0u32,
-                            plan.rules.kind,
-                        );
-                    }
-                    total.count += part_count;
+                    take_parts::<A, N>(
+                        &mut total,
+                        parts,
+                        part_args,
+                        part_counts,
+                        begin,
+                        window,
+                        longest,
+                        columns,
+                        share,
+                        1usize,
+                        plan,
+                    );
                     window += 1;
                 }
                 write::<E, A, N>(&total, output, args, counts, columns, share, plan);

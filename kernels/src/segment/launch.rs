@@ -105,7 +105,7 @@ impl Ends {
 
     /// The most entries that a team takes by itself: so few that long segments give work to the whole device.
     pub(crate) fn longest(&self) -> usize {
-        const TEAMS: usize = 8192;
+        const TEAMS: usize = 2048;
         self.entries.div_ceil(TEAMS).next_power_of_two().max(64)
     }
 
@@ -395,7 +395,13 @@ pub(crate) fn plan(device: &Device, rules: Rules, vectors: usize) -> Plan {
         Target::Cpu => (1, wide.min(8), 1),
         _ => {
             let team = wide.min(32).min(units as usize);
-            (team as u32, (wide / team).clamp(1, 2), 4)
+            let blocks = (wide / team).clamp(1, 2);
+            let batch = if blocks == 1 && !rules.kind.has_args() {
+                8
+            } else {
+                4
+            };
+            (team as u32, blocks, batch)
         }
     };
     Plan {

@@ -3,10 +3,10 @@
 mod backward;
 mod bag;
 mod entries;
-mod gradient;
+pub(crate) mod gradient;
 mod grouping;
-mod kernels;
-mod launch;
+pub(crate) mod kernels;
+pub(crate) mod launch;
 mod rows;
 mod total;
 
@@ -145,7 +145,7 @@ pub struct SegmentReduced {
 ///
 /// | backend | how |
 /// |---|---|
-/// | GPU | a plane or part of one for each segment, 16 bytes a unit and access, four rows in flight; long segments by many planes |
+/// | GPU | a plane or part of one for each segment, 16 bytes a unit and access, eight rows in flight (four of extremes and wide rows); long segments by many planes |
 /// | CPU | one unit a segment, vectors as wide as the processor's |
 ///
 /// ```

@@ -16,6 +16,7 @@ mod scatter;
 pub mod segment;
 mod sort;
 mod sort_by;
+mod sparse;
 mod top_k;
 mod unique;
 
@@ -40,6 +41,7 @@ pub fn cases() -> Vec<Case> {
         segment::gradient::cases(),
         sort::cases(),
         sort_by::cases(),
+        sparse::cases(),
         top_k::cases(),
         unique::cases(),
     ]

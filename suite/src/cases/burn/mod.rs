@@ -1,5 +1,6 @@
 //! girih-burn's ops on each device, against values and gradients that the host computes.
 
+mod bags;
 mod counts;
 mod forward;
 mod fusion;
@@ -13,6 +14,7 @@ mod report;
 mod scans;
 mod scatters;
 mod sort;
+mod sparse;
 
 use burn::tensor::{Device, Int, Tensor, TensorData, kind::Basic};
 use girih_testkit::{Rt, case::Case};
@@ -22,6 +24,7 @@ use host::Host;
 /// Every case of this subject.
 pub fn cases() -> Vec<Case> {
     [
+        bags::cases(),
         counts::cases(),
         forward::cases(),
         fusion::cases(),
@@ -34,6 +37,7 @@ pub fn cases() -> Vec<Case> {
         scans::cases(),
         scatters::cases(),
         sort::cases(),
+        sparse::cases(),
     ]
     .concat()
 }

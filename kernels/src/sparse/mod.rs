@@ -1,0 +1,441 @@
+//! Gradients of a table that have few rows, and optimisers that touch no others.
+
+mod kernels;
+
+/// What tests compile without the launcher.
+pub(crate) mod raw {
+    pub use super::Rule;
+    pub use super::kernels::step_kernel;
+}
+
+use crate::check;
+use crate::compact::{CompactOptions, run_length};
+use crate::segment::gradient::{address, each};
+use crate::segment::launch::{Columns, Ends, Job, Rows, buffer, list, plan, room, sum_type, teams};
+use crate::segment::{Kind, Rules};
+use crate::sort::{SortOptions, sort_with_indices};
+use cubecl::client::Client;
+use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
+use cubecl::prelude::*;
+use cubecl::std::tensor::TensorHandle;
+use girih::device::Device;
+use girih::{Bounds, Error, Result};
+use kernels::{named_kernel, runs_kernel, step_kernel};
+
+const U32: ElemType = ElemType::UInt(UIntKind::U32);
+const I32: ElemType = ElemType::Int(IntKind::I32);
+
+/// The rows of a gradient that are not 0, each once.
+#[derive(Clone, Debug)]
+pub struct SparseRows {
+    /// Which row of the table each is of, an `i32`, in ascending order; -1 behind the last, where there is no row.
+    pub index: TensorHandle,
+    /// The rows, as many as there were indices; 0 where there is none.
+    pub rows: TensorHandle,
+}
+
+/// The gradient of a gather of rows as the rows that were used, each once: of `gradient[n, ..]` those of one `index[n]` are added
+/// up.
+///
+/// `gradient` is that of the gathered rows, with one for each index; `extent` is the number of rows of the table. An index out of
+/// range goes where `bounds` finds it a place; one without, and the padding's, goes nowhere. Nothing is read back: the result has
+/// room for a row for each index. Rows are added in the order of their indices, f16 and bf16 in f32, so that the result is the same
+/// in every run.
+///
+/// ```
+/// use cubecl::{client::Client, prelude::*, std::tensor::TensorHandle};
+/// use girih_kernels::{Bounds, Result, combine_rows};
+///
+/// fn used(client: &Client) -> Result<()> {
+///     let gradient = client.create_from_slice(f32::as_bytes(&[1.0, 2.0, 10.0, 20.0, 5.0, 5.0]));
+///     let gradient = TensorHandle::new_contiguous(vec![3, 2], gradient, f32::elem_type_native());
+///     let index = client.create_from_slice(i32::as_bytes(&[7, 3, 7]));
+///     let index = TensorHandle::new_contiguous(vec![3], index, i32::elem_type_native());
+///     let sparse = combine_rows(client, &gradient, &index, 1000, None, Bounds::Mask)?;
+///     assert_eq!(i32::from_bytes(&client.read_one(sparse.index.handle)?), [3, 7, -1]);
+///     let rows = client.read_one(sparse.rows.handle)?;
+///     assert_eq!(f32::from_bytes(&rows), [10.0, 20.0, 6.0, 7.0, 0.0, 0.0]);
+///     Ok(())
+/// }
+/// # #[cfg(feature = "cpu")]
+/// # used(&cubecl::Device::Cpu(Default::default()).client()).unwrap();
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Rank`], [`Error::Shape`], [`Error::Element`], [`Error::Strides`]; [`Error::Argument`] of a padding that is no row;
+/// [`Error::Size`] of more than 2^31 - 1 rows or indices; [`Error::Device`] where the device does not store a type.
+pub fn combine_rows(
+    client: &Client,
+    gradient: &TensorHandle,
+    index: &TensorHandle,
+    extent: usize,
+    padding: Option<usize>,
+    bounds: Bounds,
+) -> Result<SparseRows> {
+    const CALL: &str = "combine_rows";
+    let device = Device::of(client);
+    check::index(CALL, &device, index)?;
+    check_float(CALL, &device, "gradient", gradient.dtype)?;
+    check::axis(CALL, "gradient", gradient, 0)?;
+    check::within(CALL, "gradient", gradient)?;
+    let (mut shape, _) = check::dims(gradient);
+    let entries = index.shape()[0];
+    shape[0] = entries;
+    check::shape(CALL, "gradient", gradient, &shape)?;
+    if let Some(padding) = padding.filter(|&padding| padding >= extent) {
+        return Err(Error::Argument {
+            call: CALL,
+            argument: "padding",
+            given: padding.to_string(),
+            allowed: format!("a row of the table, in 0..{extent}"),
+        });
+    }
+    for (argument, given) in [
+        ("the number of rows of the table", extent),
+        ("index", entries),
+    ] {
+        if given > i32::MAX as usize {
+            return Err(Error::Size {
+                call: CALL,
+                argument,
+                given: given as u64,
+                allowed: i32::MAX as u64,
+            });
+        }
+    }
+    let [indices, offsets] = [entries, entries + 1].map(|count| room(client, count, 4));
+    let tensor =
+        |shape: Vec<usize>, handle, dtype| TensorHandle::new_contiguous(shape, handle, dtype);
+    let rows = Rows::new(client, gradient);
+    if entries == 0 {
+        return Ok(SparseRows {
+            index: tensor(vec![0], indices, I32),
+            rows: tensor(shape, room(client, 0, 4), gradient.dtype),
+        });
+    }
+    let bounds = match bounds {
+        Bounds::Report => Bounds::Mask,
+        bounds => bounds,
+    };
+    let index = list(client, index);
+    let named = room(client, entries, 4);
+    let (cubes, cube) = each(&device, entries);
+    // SAFETY: entries are below their number.
+    unsafe {
+        named_kernel::launch_unchecked(
+            client,
+            cubes,
+            cube,
+            address(&[entries]),
+            buffer(&index.handle, entries),
+            buffer(&named, entries),
+            entries,
+            extent,
+            padding.unwrap_or(0),
+            bounds,
+            padding.is_some(),
+            index.dtype,
+        );
+    }
+    let named = tensor(vec![entries], named, U32);
+    let (sorted, order) = sort_with_indices(client, &named, 0, U32, &SortOptions::default())?;
+    let runs = run_length(client, &sorted, CompactOptions::default().index(U32))?;
+    let count = runs.values.count_on_device();
+    let (cubes, cube) = each(&device, entries + 1);
+    // SAFETY: runs are below the number of entries, and there is one at least.
+    unsafe {
+        runs_kernel::launch_unchecked(
+            client,
+            cubes,
+            cube,
+            address(&[entries]),
+            buffer(&runs.values.room().handle, entries),
+            buffer(&runs.begins.room().handle, entries),
+            buffer(&count.handle, 1),
+            buffer(&indices, entries),
+            buffer(&offsets, entries + 1),
+            entries,
+            extent,
+            count.dtype,
+        );
+    }
+    let ends = Ends {
+        offsets: Some(tensor(vec![entries + 1], offsets, U32)),
+        length: 0,
+        segments: entries,
+        entries,
+    };
+    let index = tensor(vec![entries], indices, I32);
+    let job = Job {
+        rows: &rows,
+        order: Some(&order),
+        index: None,
+        weights: None,
+        picked: None,
+        ends: &ends,
+        padding: None,
+        report: None,
+        rules: Rules::of_segments(Kind::Sum),
+    };
+    let values = job.launch(&device).values;
+    Ok(SparseRows {
+        index,
+        rows: tensor(shape, values, gradient.dtype),
+    })
+}
+
+/// What an optimiser does with a gradient.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// Goes down the gradient.
+    Descent,
+    /// The same with momentum.
+    Momentum,
+    /// The same with Nesterov's momentum.
+    Nesterov,
+    /// Divides by the root of the sum of squares.
+    Adagrad,
+    /// Divides a mean by the root of the mean of squares.
+    Adam,
+}
+
+/// One step of an optimiser, on some rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SparseStep {
+    /// Stochastic gradient descent: `parameter -= rate * gradient`. It has no state.
+    Sgd {
+        /// The learning rate.
+        rate: f64,
+    },
+    /// With momentum, whose velocity is the state: `velocity = momentum * velocity + (1 - dampening) * gradient`, and
+    /// `parameter -= rate * velocity`, or with Nesterov's `rate * (gradient + momentum * velocity)`.
+    Momentum {
+        /// The learning rate.
+        rate: f64,
+        /// What is left of the velocity.
+        momentum: f64,
+        /// What is taken off the gradient.
+        dampening: f64,
+        /// Whether momentum is Nesterov's.
+        nesterov: bool,
+    },
+    /// AdaGrad, whose sum of squares is the state: `sum += gradient^2`, and
+    /// `parameter -= rate * gradient / (sqrt(sum) + epsilon)`.
+    Adagrad {
+        /// The learning rate, after its decay.
+        rate: f64,
+        /// What keeps the divisor from 0.
+        epsilon: f64,
+    },
+    /// Adam, whose two means are the state, corrected for their bias as of step `time`.
+    Adam {
+        /// The learning rate.
+        rate: f64,
+        /// What is left of the mean.
+        beta_1: f64,
+        /// What is left of the mean of squares.
+        beta_2: f64,
+        /// What keeps the divisor from 0.
+        epsilon: f64,
+        /// How many steps were made, with this one.
+        time: u32,
+    },
+}
+
+impl SparseStep {
+    /// How many tensors of the parameter's shape are its state.
+    pub const fn states(&self) -> usize {
+        match self {
+            Self::Sgd { .. } => 0,
+            Self::Momentum { .. } | Self::Adagrad { .. } => 1,
+            Self::Adam { .. } => 2,
+        }
+    }
+
+    const fn rule(&self) -> Rule {
+        match *self {
+            Self::Sgd { .. } => Rule::Descent,
+            Self::Momentum { nesterov: true, .. } => Rule::Nesterov,
+            Self::Momentum { .. } => Rule::Momentum,
+            Self::Adagrad { .. } => Rule::Adagrad,
+            Self::Adam { .. } => Rule::Adam,
+        }
+    }
+
+    /// Rate, first and second factor, epsilon and correction.
+    fn factors(&self) -> [f64; 5] {
+        match *self {
+            Self::Sgd { rate } => [rate, 0.0, 0.0, 0.0, 0.0],
+            Self::Momentum {
+                rate,
+                momentum,
+                dampening,
+                ..
+            } => [rate, momentum, 1.0 - dampening, 0.0, 0.0],
+            Self::Adagrad { rate, epsilon } => [rate, 0.0, 0.0, epsilon, 0.0],
+            Self::Adam {
+                rate,
+                beta_1,
+                beta_2,
+                epsilon,
+                time,
+            } => {
+                let power = |beta: f64| 1.0 - beta.powi(time.min(i32::MAX as u32) as i32);
+                let root = power(beta_2).sqrt();
+                [rate, beta_1, beta_2, epsilon * root, root / power(beta_1)]
+            }
+        }
+    }
+}
+
+/// Makes a step on the rows of a parameter that `gradient` has, in place, and on the same rows of its state; the others keep their
+/// bits.
+///
+/// `parameter` has rank 1 or more, its rows along the first axis, and is contiguous, as is each of the `states`, which have its shape
+/// and type: as many as [`SparseStep::states`] says, 0 at first. No row may be named twice by `gradient`, which
+/// [`combine_rows`] takes care of. f16 and bf16 are computed in f32.
+///
+/// # Errors
+///
+/// [`Error::Shape`], [`Error::Element`], [`Error::Strides`]; [`Error::Argument`] of another number of states, and of a parameter or
+/// state that is not contiguous; [`Error::Device`] where the device does not store a type.
+pub fn sparse_step(
+    client: &Client,
+    parameter: &TensorHandle,
+    states: &[&TensorHandle],
+    gradient: &SparseRows,
+    step: SparseStep,
+) -> Result<()> {
+    const CALL: &str = "sparse_step";
+    let device = Device::of(client);
+    check_float(CALL, &device, "parameter", parameter.dtype)?;
+    check::axis(CALL, "parameter", parameter, 0)?;
+    let (shape, _) = check::dims(parameter);
+    if states.len() != step.states() {
+        return Err(Error::Argument {
+            call: CALL,
+            argument: "the number of states",
+            given: states.len().to_string(),
+            allowed: step.states().to_string(),
+        });
+    }
+    check_dense(CALL, "parameter", parameter)?;
+    for state in states {
+        check::same_type(CALL, "a state", state.dtype, parameter.dtype)?;
+        check::shape(CALL, "a state", state, &shape)?;
+        check_dense(CALL, "a state", state)?;
+    }
+    let SparseRows { index, rows } = gradient;
+    check::index(CALL, &device, index)?;
+    check::same_type(CALL, "gradient", rows.dtype, parameter.dtype)?;
+    let count = index.shape()[0];
+    let mut of_rows = shape.clone();
+    of_rows[0] = count;
+    check::shape(CALL, "gradient", rows, &of_rows)?;
+    check::within(CALL, "gradient", rows)?;
+    if count == 0 || shape.contains(&0) {
+        return Ok(());
+    }
+    let index = list(client, index);
+    let target = Rows::new(client, parameter);
+    let rows = Rows::new(client, rows);
+    let starts_whole = |width: &usize| {
+        let bytes = (width * parameter.dtype.size()) as u64;
+        let mut starts = states
+            .iter()
+            .map(|state| state.handle.offset_start.unwrap_or(0));
+        starts.all(|start| start.is_multiple_of(bytes))
+    };
+    let widths = device.vector_widths(parameter.dtype.size());
+    let most = target.width(&device).min(rows.width(&device));
+    let mut widths = widths.into_iter().filter(|width| *width <= most);
+    let width = widths.find(starts_whole).unwrap_or(1);
+    let plan = plan(
+        &device,
+        Rules::of_segments(Kind::Sum),
+        target.columns / width,
+    );
+    let columns = Columns::new(&rows, width, plan);
+    let (cubes, turns) = teams(&device, count * columns.tiles, plan);
+    let elements = target.count * target.columns;
+    // What the rule has no use for is bound to memory of its own.
+    let state = |at: usize| match states.get(at) {
+        Some(state) => buffer(&state.handle, elements),
+        None => buffer(&room(client, width, parameter.dtype.size()), width),
+    };
+    let [rate, first, second, epsilon, correction] = step.factors();
+    let sum = sum_type(parameter.dtype);
+    let factor = |value: f64| InputScalar::new(value, sum);
+    // SAFETY: rows are masked, vectors of a row too; each row has one team.
+    unsafe {
+        step_kernel::launch_unchecked(
+            client,
+            cubes,
+            CubeDim::new_1d(plan.units),
+            address(&[elements, rows.len()]),
+            width,
+            buffer(&target.handle, elements),
+            state(0),
+            state(1),
+            rows.arg(),
+            buffer(&index.handle, count),
+            columns.arg(),
+            factor(rate),
+            factor(first),
+            factor(second),
+            factor(epsilon),
+            factor(correction),
+            target.count,
+            count,
+            turns,
+            step.rule(),
+            plan,
+            [parameter.dtype, sum, index.dtype],
+        );
+    }
+    Ok(())
+}
+
+/// Whether a device combines rows of a type, and makes steps on them.
+///
+/// # Errors
+///
+/// [`Error::Element`] of what is no float, [`Error::Device`] where the device does not store the type.
+pub fn supports_sparse(client: &Client, element: ElemType) -> Result<()> {
+    check_float("sparse_step", &Device::of(client), "parameter", element)
+}
+
+fn check_float(
+    call: &'static str,
+    device: &Device,
+    argument: &'static str,
+    given: ElemType,
+) -> Result<()> {
+    use FloatKind::{BF16, F16, F32, F64};
+    match given {
+        ElemType::Float(F16 | BF16 | F32 | F64) => check::element(call, device, given),
+        given => Err(Error::Element {
+            call,
+            argument,
+            given,
+            allowed: "f16, bf16, f32 or f64".into(),
+        }),
+    }
+}
+
+/// Every element follows the last, so that rows can be written where they are.
+fn check_dense(call: &'static str, argument: &'static str, tensor: &TensorHandle) -> Result<()> {
+    check::within(call, argument, tensor)?;
+    let (shape, strides) = check::dims(tensor);
+    let dense = TensorHandle::new_contiguous(shape.clone(), tensor.handle.clone(), tensor.dtype);
+    match strides == check::dims(&dense).1 || shape.contains(&0) {
+        true => Ok(()),
+        false => Err(Error::Argument {
+            call,
+            argument,
+            given: format!("a tensor of shape {shape:?} and strides {strides:?}"),
+            allowed: "a contiguous one".into(),
+        }),
+    }
+}
