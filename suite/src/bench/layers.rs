@@ -132,8 +132,16 @@ fn layer(
     let mut layer = MoeLayerConfig::new(model, hidden, experts, chosen)
         .with_activation(MoeActivation::Silu)
         .init(device)?;
-    layer.router = Param::from_tensor(layer.router.val().detach().cast(dtype));
-    layer.up = Param::from_tensor(layer.up.val().detach().cast(dtype));
-    layer.down = Param::from_tensor(layer.down.val().detach().cast(dtype));
+    layer.router = Param::from_tensor(leaf(layer.router.val(), dtype));
+    layer.up = Param::from_tensor(leaf(layer.up.val(), dtype));
+    layer.down = Param::from_tensor(leaf(layer.down.val(), dtype));
     Ok(layer)
+}
+
+/// The values in another type, of which gradients can be asked: a cast of what is tracked would be no leaf.
+fn leaf<const D: usize>(values: Tensor<D>, dtype: DType) -> Tensor<D> {
+    match values.device().is_autodiff() {
+        true => Tensor::from_inner(values.inner().cast(dtype)),
+        false => values.cast(dtype),
+    }
 }

@@ -112,8 +112,10 @@ fn steps(
         let taken = Host::sample(&[INDEX.len(), COLUMNS], time).map(|slope| slope / 8.0);
         let gradient = dense(&taken);
         for row in USED {
-            for at in row * COLUMNS..(row + 1) * COLUMNS {
-                host(time, at, &mut want[at], gradient.values[at]);
+            let elements = row * COLUMNS..(row + 1) * COLUMNS;
+            let slopes = &gradient.values[elements.clone()];
+            for ((at, want), slope) in elements.clone().zip(&mut want[elements]).zip(slopes) {
+                host(time, at, want, *slope);
             }
         }
         embedding = step(embedding, sparse(&taken, &device)?)?;
