@@ -76,7 +76,7 @@ impl Measurement {
             columns: workload.columns,
             data: workload.data,
             index: match workload.op {
-                Op::Copy | Op::Scan | Op::Trial(_) | Op::MaskedSelect => "none",
+                Op::Copy | Op::Scan | Op::MaskedSelect => "none",
                 Op::Nonzero => "i64",
                 Op::Gather | Op::ScatterAdd | Op::ScatterSet => "i32",
             },

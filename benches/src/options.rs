@@ -7,7 +7,7 @@ use crate::products;
 use crate::sorting;
 use crate::tensor_cores;
 use crate::timing::Schedule;
-use crate::workload::{Data, Dtype, Op, TRIALS, Way, Workload};
+use crate::workload::{Data, Dtype, Op, Way, Workload};
 use cubecl::client::Client;
 use girih::Bounds;
 use girih::device::{Device, Target};
@@ -138,9 +138,6 @@ impl Options {
         workloads.extend(scatters(rows));
         for &length in scale.lengths {
             workloads.push(Workload::scan(length));
-            if scale.rows > SMALL.rows {
-                workloads.extend((0..TRIALS.len()).map(|trial| Workload::trial(trial, length)));
-            }
             for op in [Op::Nonzero, Op::MaskedSelect] {
                 workloads.push(Workload::compaction(op, length));
             }

@@ -3,14 +3,13 @@
 use crate::buffers::Buffers;
 use crate::data;
 use crate::error::Result;
-use crate::workload::{Op, PLACE, TRIALS, Way, Workload};
+use crate::workload::{Op, PLACE, Way, Workload};
 use cubecl::client::Client;
 use cubecl::future::block_on;
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
 use girih_kernels::raw::gather_bulk;
-use girih_kernels::raw::scan::{Tuning, look_back_tuned};
 use girih_kernels::{
     CompactOptions, ScanOperation, ScanOptions, ScatterMode, gather_into, nonzero, scan_into,
     scatter_into, select,
@@ -71,12 +70,6 @@ impl Prepared {
             Op::Scan => {
                 let options = ScanOptions::inclusive();
                 scan_into(&self.client, source, output, 0, ScanOperation::Sum, options)?;
-                None
-            }
-            Op::Trial(trial) => {
-                let (_, shape, deep, whole, stay) = TRIALS[trial];
-                let tuning = Tuning { deep, whole, stay };
-                look_back_tuned(&Device::of(&self.client), source, output, shape, tuning)?;
                 None
             }
             Op::Nonzero | Op::MaskedSelect => {

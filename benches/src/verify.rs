@@ -139,7 +139,7 @@ struct Expected<'a> {
 impl Expected<'_> {
     /// Takes the sums up to each of these rows of a scan, which are in ascending order.
     fn sum_up(&mut self, rows: &[usize]) {
-        if !matches!(self.workload.op, Op::Scan | Op::Trial(_)) {
+        if self.workload.op != Op::Scan {
             return;
         }
         let (mut next, mut sum) = (0, 0.0);
@@ -201,7 +201,7 @@ impl Expected<'_> {
     fn sources(&self, row: usize) -> Vec<usize> {
         let targets = &self.buffers.targets;
         match self.workload.op {
-            Op::Copy | Op::Scan | Op::Trial(_) | Op::Nonzero | Op::MaskedSelect => vec![row],
+            Op::Copy | Op::Scan | Op::Nonzero | Op::MaskedSelect => vec![row],
             Op::Gather => vec![targets[row] as usize],
             Op::ScatterAdd | Op::ScatterSet => (0..targets.len())
                 .filter(|&at| targets[at] as usize == row)

@@ -23,25 +23,6 @@ pub(crate) const MASK: ElemType = ElemType::UInt(UIntKind::U8);
 /// The type of places, as torch has it.
 pub(crate) const PLACE: ElemType = ElemType::Int(IntKind::I64);
 
-/// Ways of look-back: a name, planes and vectors, tiles that a lane looks at, whether all planes look, and cubes that stay.
-pub(crate) const TRIALS: [(&str, [usize; 2], usize, bool, usize); 15] = [
-    ("trial-8x8", [8, 8], 1, false, 0),
-    ("trial-8x8-deep4", [8, 8], 4, false, 0),
-    ("trial-16x8-deep4", [16, 8], 4, false, 0),
-    ("trial-8x8-whole", [8, 8], 1, true, 0),
-    ("trial-16x8-whole", [16, 8], 1, true, 0),
-    ("trial-4x8-whole2", [4, 8], 2, true, 0),
-    ("trial-8x4-whole", [8, 4], 1, true, 0),
-    ("trial-16x4-whole", [16, 4], 1, true, 0),
-    ("trial-8x2", [8, 2], 1, false, 0),
-    ("trial-8x4", [8, 4], 1, false, 0),
-    ("trial-8x2-whole", [8, 2], 1, true, 0),
-    ("trial-8x8-stay396", [8, 8], 1, false, 396),
-    ("trial-8x8-stay264", [8, 8], 1, false, 264),
-    ("trial-8x8-stay396-whole", [8, 8], 1, true, 396),
-    ("trial-16x8-stay132-whole", [16, 8], 1, true, 132),
-];
-
 /// What is done with the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -56,8 +37,6 @@ pub enum Op {
     ScatterSet,
     /// `out[n, :] = source[0, :] + .. + source[n, :]`.
     Scan,
-    /// The same, by one of [`TRIALS`].
-    Trial(usize),
     /// The places where `source` is above 0, half of them.
     Nonzero,
     /// The elements of `source` that are above 0, half of them.
@@ -73,7 +52,6 @@ impl Op {
             Self::ScatterAdd => "scatter_add",
             Self::ScatterSet => "scatter_set",
             Self::Scan => "scan",
-            Self::Trial(trial) => TRIALS[trial].0,
             Self::Nonzero => "nonzero",
             Self::MaskedSelect => "masked_select",
         }
@@ -83,12 +61,7 @@ impl Op {
         match self {
             Self::ScatterAdd => Some(ScatterMode::Add),
             Self::ScatterSet => Some(ScatterMode::Set),
-            Self::Copy
-            | Self::Gather
-            | Self::Scan
-            | Self::Trial(_)
-            | Self::Nonzero
-            | Self::MaskedSelect => None,
+            Self::Copy | Self::Gather | Self::Scan | Self::Nonzero | Self::MaskedSelect => None,
         }
     }
 }
@@ -270,11 +243,6 @@ impl Workload {
         Self::scatter(Op::Scan, length, 1, Data::InOrder)
     }
 
-    /// The same by one of [`TRIALS`].
-    pub(crate) const fn trial(trial: usize, length: usize) -> Self {
-        Self::scatter(Op::Trial(trial), length, 1, Data::InOrder)
-    }
-
     /// A compaction of a list of f32 of which half are kept.
     pub const fn compaction(op: Op, length: usize) -> Self {
         Self::scatter(op, length, 1, Data::InOrder)
@@ -358,7 +326,7 @@ impl Workload {
         let row = self.columns * self.dtype.size();
         self.rows
             * match self.op {
-                Op::Copy | Op::Scan | Op::Trial(_) => 2 * row,
+                Op::Copy | Op::Scan => 2 * row,
                 Op::Gather | Op::ScatterSet => 2 * row + INDEX_BYTES,
                 Op::ScatterAdd => 3 * row + INDEX_BYTES,
                 // A byte of the mask, and half a place of 64 bits.
@@ -380,9 +348,7 @@ impl Workload {
             supports_bulk(&device)?;
         }
         match (self.op, self.op.mode()) {
-            (Op::Scan | Op::Trial(_) | Op::Nonzero | Op::MaskedSelect, _) => {
-                supports_scan(client, elem)?
-            }
+            (Op::Scan | Op::Nonzero | Op::MaskedSelect, _) => supports_scan(client, elem)?,
             (_, Some(mode)) => supports_scatter(client, elem, INDEX, mode, self.columns)?,
             (_, None) => supports_gather(client, elem, INDEX)?,
         }
@@ -405,7 +371,7 @@ impl Workload {
             // Of few bits, so that many to one place are exact too.
             (Op::ScatterAdd, Dtype::Bf16) => 1,
             (Op::ScatterAdd, _) if !matches!(self.data, Data::Uniform | Data::Sorted) => 2,
-            (Op::ScatterAdd | Op::Scan | Op::Trial(_), _) => data::BITS_TO_SUM,
+            (Op::ScatterAdd | Op::Scan, _) => data::BITS_TO_SUM,
             (_, Dtype::F32) => 24,
             (_, Dtype::Bf16) => 8,
         }

@@ -9,7 +9,7 @@
 use super::Predicate;
 use super::runs::{count_run, write_run};
 use super::tile::{CompactPlan, rank_tile, write_tile};
-use crate::scan::{Sum, TilePlan, Tuning, prefix_of};
+use crate::scan::{Sum, TilePlan, prefix_of};
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::memory::blocks::Ordered;
@@ -114,16 +114,7 @@ fn compact_next<E: Numeric, M: Int, I: Int, A: Int, N: Size, P: Predicate>(
         compact,
     );
     let total = A::cast_from(ranked.total);
-    let before = prefix_of::<A, Sum, Ordered>(
-        states,
-        launch,
-        tile,
-        tile,
-        total,
-        false,
-        plan.planes,
-        comptime!(Tuning::default()),
-    );
+    let before = prefix_of::<A, Sum, Ordered>(states, launch, tile, tile, total, false);
     let base = usize::cast_from(before);
     if tile + 1 == tiles {
         if UNIT_POS == 0u32 {

@@ -1,9 +1,7 @@
 //! Scans as launches.
 
-use super::ahead::Tuning;
 use super::kernels::{
     look_back_kernel, reduce_runs_kernel, reduce_tiles_kernel, scan_runs_kernel, scan_tiles_kernel,
-    stay_kernel,
 };
 use super::operator::ScanOperator;
 use super::path::{Exactness, lanes, prefers_look_back};
@@ -61,7 +59,7 @@ pub(crate) fn scan<O: ScanOperator>(
     };
     match (path, plan) {
         (ScanPath::LookBack, Some(plan)) => {
-            look_back::<O, Ordered>(device, &rows, plan, Tuning::default());
+            look_back::<O, Ordered>(device, &rows, plan);
         }
         (_, Some(plan)) => by_tiles::<O>(device, &rows, plan),
         (_, None) => by_runs::<O>(device, &rows),
@@ -198,42 +196,12 @@ pub(crate) fn look_back<O: ScanOperator, R: Orders>(
     device: &Device,
     rows: &Rows,
     plan: TilePlan,
-    tuning: Tuning,
 ) -> States {
     let tiles = rows.length.div_ceil(plan.tile());
     let all = rows.rows * tiles;
     let states = States::new(device, all, rows.sum.size());
     let (count, is_exact) = exact_cubes(device, all);
     let args = Args::new(rows);
-    if tuning.stay > 0 && plan.aligned && plan.single {
-        let (counter, base) = states.draw((2 * tuning.stay + tiles) as u32);
-        // SAFETY: a cube takes one of the tiles at a time; what lies past the end of the row is masked, in buffers that were
-        // checked to hold it; each tile has states of its own.
-        unsafe {
-            stay_kernel::launch_unchecked::<O, R>(
-                device.client(),
-                CubeCount::new_1d(tuning.stay as u32),
-                CubeDim::new_1d(plan.units() as u32),
-                args.address,
-                plan.width,
-                args.input(),
-                args.input(),
-                args.output(),
-                args.output(),
-                states.arg(),
-                args.list().into(),
-                rows.axes_arg(),
-                states.launch,
-                tiles as u32,
-                counter,
-                base,
-                plan,
-                tuning,
-                args.types,
-            );
-        }
-        return states;
-    }
     // SAFETY: a cube has one of `all` tiles; what lies past the end of a row is masked, in buffers that were checked to hold the
     // rows; each tile has states of its own.
     unsafe {
@@ -256,7 +224,6 @@ pub(crate) fn look_back<O: ScanOperator, R: Orders>(
             rows.period,
             plan,
             is_exact,
-            tuning,
             args.types,
         );
     }
@@ -447,31 +414,6 @@ pub fn look_back_states<R: Orders>(
     let rows = Rows::new(input, output, 0, &options);
     let (rows, plan) = shaped(device, rows, Some(ScanPath::LookBack));
     let plan = plan.expect("look-back goes by tiles");
-    let states = look_back::<super::operator::Sum, R>(device, &rows, plan, Tuning::default());
+    let states = look_back::<super::operator::Sum, R>(device, &rows, plan);
     Ok((states.tensor(), states.launch, plan.tile()))
-}
-
-/// Scans a list of sums by look-back in cubes of so many planes, of so many vectors a unit: for measurements.
-///
-/// # Errors
-///
-/// What the device lacks.
-pub fn look_back_tuned(
-    device: &Device,
-    input: &TensorHandle,
-    output: &TensorHandle,
-    [planes, vectors]: [usize; 2],
-    tuning: Tuning,
-) -> Result<()> {
-    super::path::require_look_back(device, CALL, super::sum_type(input.dtype))?;
-    let options = ScanOptions::inclusive();
-    let rows = Rows::new(input, output, 0, &options);
-    let (rows, plan) = shaped(device, rows, Some(ScanPath::LookBack));
-    let plan = TilePlan {
-        planes,
-        vectors,
-        ..plan.expect("look-back goes by tiles")
-    };
-    look_back::<super::operator::Sum, Ordered>(device, &rows, plan.of_rows(rows.length), tuning);
-    Ok(())
 }

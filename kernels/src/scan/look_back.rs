@@ -18,7 +18,6 @@
 // A kernel has no such method.
 #![allow(clippy::manual_is_multiple_of)]
 
-use super::ahead::Tuning;
 use super::operator::{By, ScanOperator};
 use cubecl::prelude::*;
 use girih::memory::blocks::Orders;
@@ -160,153 +159,49 @@ fn state_of(mark: u32, launch: u32) -> u32 {
     select(state <= ALL, state, NOTHING)
 }
 
-/// What a unit has seen of its tiles, from the nearest on until one knows all.
-#[derive(CubeType)]
-struct Seen<A: Numeric> {
-    value: A,
-    /// Whether one of them knows all.
-    knows: bool,
-    /// Whether one before that has published nothing.
-    misses: bool,
-}
-
-/// Looks at `deep` tiles, the nearest of which is `back` tiles back.
-#[cube]
-fn look<A: Numeric, O: ScanOperator, R: Orders>(
-    states: &[Atomic<u64>],
-    launch: u32,
-    tile: usize,
-    index: usize,
-    back: usize,
-    #[comptime] deep: usize,
-) -> Seen<A> {
-    let mut values = Sequence::<A>::new();
-    let mut found = Sequence::<u32>::new();
-    #[unroll]
-    for step in 0..deep {
-        // Before the row there is nothing to add; the row's first tile is looked at in its place.
-        let is_there = back + step <= index;
-        let far = select(is_there, back + step, index);
-        let (value, state) = peek::<A, R>(states, launch, tile - far);
-        values.push(select(is_there, value, O::identity::<A>()));
-        found.push(select(is_there, state, comptime!(ALL).runtime()));
-    }
-    let mut value = O::identity::<A>();
-    let mut knows = false;
-    let mut misses = false;
-    #[unroll]
-    for step in 0..deep {
-        let counts = !knows && !misses;
-        let state = found[step];
-        let is_published = state != NOTHING;
-        let both = O::combine::<A>(values[step], value);
-        value = select(counts && is_published, both, value);
-        knows = knows || (counts && state == ALL);
-        misses = misses || (counts && !is_published);
-    }
-    Seen::<A> {
-        value,
-        knows,
-        misses,
-    }
-}
-
-/// What the tiles of a window have that a plane looks at, from the nearest that knows all on, and whether there is one. The
-/// nearest tile is `nearest` tiles back.
-#[cube]
-fn window<A: Numeric, O: ScanOperator, R: Orders>(
-    states: &[Atomic<u64>],
-    launch: u32,
-    tile: usize,
-    index: usize,
-    nearest: usize,
-    #[comptime] deep: usize,
-) -> (A, bool) {
-    let plane = this_plane();
-    let lanes = plane.unit_count();
-    let lane = plane.unit_rank();
-    // The lanes look at neighbours, the last of them at the nearest.
-    let back = nearest + (lanes - 1 - lane) as usize * deep;
-    let mut value = O::identity::<A>();
-    let mut known = 0u32;
-    let mut waiting = true;
-    while waiting {
-        let seen = look::<A, O, R>(states, launch, tile, index, back, deep);
-        value = seen.value;
-        known = plane.ballot(seen.knows).word(0u32);
-        let missing = plane.ballot(seen.misses).word(0u32);
-        // The nearest tile that knows all is enough, if those after it know their own: of two sets without a common
-        // lane the one with the highest lane is the larger number.
-        waiting = missing > known;
-    }
-    // From the last lane that knows all, or from the first.
-    let is_part = known >> lane <= 1u32;
-    let part = select(is_part, value, O::identity::<A>());
-    (plane.reduce::<A, By<O>>(part), known != 0u32)
-}
-
-/// What the row has before its tile number `index`, whose state is number `tile`: by a whole plane, which looks at several
-/// tiles at once.
+/// What the row has before its tile number `index`, whose state is number `tile`: by a whole plane, which looks at as many
+/// tiles at once as it has lanes.
 #[cube]
 fn look_back<A: Numeric, O: ScanOperator, R: Orders>(
     states: &[Atomic<u64>],
     launch: u32,
     tile: usize,
     index: usize,
-    #[comptime] deep: usize,
 ) -> A {
-    let tiles = this_plane().unit_count() as usize * deep;
+    let plane = this_plane();
+    let lanes = plane.unit_count() as usize;
+    let lane = plane.unit_rank();
     let mut prefix = O::identity::<A>();
-    let mut nearest = 1usize;
+    // How many tiles back the plane has seen.
+    let mut seen = 0usize;
     let mut looking = index > 0;
     while looking {
-        let (part, knows) = window::<A, O, R>(states, launch, tile, index, nearest, deep);
-        prefix = O::combine::<A>(part, prefix);
-        looking = !knows;
-        nearest += tiles;
-    }
-    prefix
-}
-
-/// The same, by all planes of the cube, on all their units.
-#[cube]
-fn look_back_together<A: Numeric, O: ScanOperator, R: Orders>(
-    states: &[Atomic<u64>],
-    launch: u32,
-    tile: usize,
-    index: usize,
-    #[comptime] planes: usize,
-    #[comptime] deep: usize,
-) -> A {
-    let mut parts = shared::<A>(planes);
-    let mut known = shared::<u32>(planes);
-    let lanes = this_plane().unit_count();
-    let own = UNIT_POS / lanes;
-    let tiles = lanes as usize * deep;
-    let mut prefix = O::identity::<A>();
-    // The first plane looks at the nearest tiles.
-    let mut nearest = own as usize * tiles + 1;
-    let mut looking = index > 0;
-    while looking {
-        let (part, knows) = window::<A, O, R>(states, launch, tile, index, nearest, deep);
-        if UNIT_POS % lanes == 0u32 {
-            parts[own as usize] = part;
-            known[own as usize] = u32::cast_from(knows);
+        // The lanes look at neighbours, the last of them at the nearest.
+        let back = seen + lanes - lane as usize;
+        let mut value = O::identity::<A>();
+        // Before the row there is nothing to add.
+        let mut state = comptime!(ALL).runtime();
+        let mut known = 0u32;
+        let mut waiting = true;
+        while waiting {
+            if back <= index {
+                let (found, found_state) = peek::<A, R>(states, launch, tile - back);
+                value = found;
+                state = found_state;
+            }
+            known = plane.ballot(state == ALL).word(0u32);
+            let missing = plane.ballot(state == NOTHING).word(0u32);
+            // The nearest tile that knows all is enough, if those after it know their own: of two sets without a common
+            // lane the one with the highest lane is the larger number.
+            waiting = missing > known;
         }
-        sync_cube();
-        let mut is_found = false;
-        #[unroll]
-        for place in 0..planes {
-            let both = O::combine::<A>(parts[place], prefix);
-            prefix = select(is_found, prefix, both);
-            is_found = is_found || known[place] == 1u32;
-        }
-        looking = !is_found;
-        if looking {
-            // All have read the parts.
-            sync_cube();
-        }
-        nearest += tiles * planes;
+        // From the last lane that knows all, or from the first.
+        let is_part = known >> lane <= 1u32;
+        let part = select(is_part, value, O::identity::<A>());
+        let window = plane.reduce::<A, By<O>>(part);
+        prefix = O::combine::<A>(window, prefix);
+        looking = known == 0u32;
+        seen += lanes;
     }
     prefix
 }
@@ -321,37 +216,26 @@ pub(crate) fn prefix_of<A: Numeric, O: ScanOperator, R: Orders>(
     index: usize,
     total: A,
     is_cut: bool,
-    #[comptime] planes: usize,
-    #[comptime] tuning: Tuning,
 ) -> A {
-    // A tile in which a segment begins knows all that its successors need.
-    let knows = index == 0 || is_cut;
-    if UNIT_POS == 0u32 {
-        if knows {
-            publish::<A, R>(states, launch, tile, total, ALL);
-        } else {
-            publish::<A, R>(states, launch, tile, total, OWN);
-        }
-    }
-    if comptime!(tuning.whole) {
-        let prefix =
-            look_back_together::<A, O, R>(states, launch, tile, index, planes, tuning.deep);
-        if UNIT_POS == 0u32 && !knows {
-            publish::<A, R>(states, launch, tile, O::combine::<A>(prefix, total), ALL);
-        }
-        prefix
-    } else {
-        let mut handed = shared::<A>(1usize);
-        if UNIT_POS < this_plane().unit_count() {
-            let prefix = look_back::<A, O, R>(states, launch, tile, index, tuning.deep);
-            if UNIT_POS == 0u32 {
-                if !knows {
-                    publish::<A, R>(states, launch, tile, O::combine::<A>(prefix, total), ALL);
-                }
-                handed[0] = prefix;
+    let mut handed = shared::<A>(1usize);
+    if UNIT_POS < this_plane().unit_count() {
+        // A tile in which a segment begins knows all that its successors need.
+        let knows = index == 0 || is_cut;
+        if UNIT_POS == 0u32 {
+            if knows {
+                publish::<A, R>(states, launch, tile, total, ALL);
+            } else {
+                publish::<A, R>(states, launch, tile, total, OWN);
             }
         }
-        sync_cube();
-        handed[0]
+        let prefix = look_back::<A, O, R>(states, launch, tile, index);
+        if UNIT_POS == 0u32 {
+            if !knows {
+                publish::<A, R>(states, launch, tile, O::combine::<A>(prefix, total), ALL);
+            }
+            handed[0] = prefix;
+        }
     }
+    sync_cube();
+    handed[0]
 }

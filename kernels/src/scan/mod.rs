@@ -1,6 +1,5 @@
 //! Scan: what every element has together with those before it.
 
-mod ahead;
 mod kernels;
 mod launch;
 mod look_back;
@@ -14,12 +13,11 @@ mod tile;
 
 /// What tests compile and put under load without the launcher.
 pub(crate) mod raw {
-    pub use super::ahead::Tuning;
     pub use super::kernels::{
         look_back_kernel, reduce_runs_kernel, reduce_tiles_kernel, scan_runs_kernel,
-        scan_tiles_kernel, stay_kernel,
+        scan_tiles_kernel,
     };
-    pub use super::launch::{look_back_states, look_back_tuned};
+    pub use super::launch::look_back_states;
     pub use super::operator::{Max, Min, Product, Sum};
     pub use super::path::require_look_back;
     pub use super::place::Cuts;
@@ -27,7 +25,6 @@ pub(crate) mod raw {
     pub use super::tile::TilePlan;
 }
 
-pub(crate) use ahead::Tuning;
 pub(crate) use launch::{cubes, exact_cubes, scan_list};
 pub(crate) use look_back::prefix_of;
 pub use operator::ScanOperator;

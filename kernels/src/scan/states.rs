@@ -7,8 +7,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::cell::RefCell;
 
 thread_local! {
     /// The states of the last launch of each kind. Launches may share memory that are of one device and stream, in the order in
@@ -28,8 +27,6 @@ pub(crate) struct States {
     pub launch: u32,
     /// Words that the launch uses.
     used: usize,
-    /// Tickets that launches have taken so far.
-    drawn: Rc<Cell<u32>>,
 }
 
 impl States {
@@ -74,28 +71,19 @@ impl States {
 
     /// States that are all 0, for the first launch.
     fn cleared(device: &Device, words: usize, of_tile: usize, used: usize) -> Self {
-        // One more for tickets.
         Self {
-            handle: zeroed(device, (words + 1) * 8),
+            handle: zeroed(device, words * 8),
             words,
             of_tile,
             launch: 1,
             used,
-            drawn: Rc::default(),
         }
-    }
-
-    /// The place of the counter of tickets, and what it counts from in a launch that takes so many.
-    pub(crate) fn draw(&self, count: u32) -> (usize, u32) {
-        let base = self.drawn.get();
-        self.drawn.set(base.wrapping_add(count));
-        (self.words, base)
     }
 
     /// All words as a kernel argument.
     pub(crate) fn arg(&self) -> BufferArg {
-        // SAFETY: the handle was made for so many words and one more.
-        unsafe { BufferArg::from_raw_parts(self.handle.clone(), self.words + 1) }
+        // SAFETY: the handle was made for so many words.
+        unsafe { BufferArg::from_raw_parts(self.handle.clone(), self.words) }
     }
 
     /// The words that the launch uses.

@@ -164,7 +164,7 @@ fn load_whole<E: Numeric, A: Numeric, N: Size>(
 }
 
 #[cube]
-pub(crate) fn load_part<E: Numeric, A: Numeric, O: ScanOperator>(
+fn load_part<E: Numeric, A: Numeric, O: ScanOperator>(
     input: &[E],
     items: &mut Array<A>,
     row: Row,
@@ -317,23 +317,10 @@ pub(crate) fn scan_tile<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator
     first: usize,
     #[comptime] plan: TilePlan,
 ) -> Scanned<A> {
-    let items = load::<E, A, N, O>(vectors, input, row, first, plan);
-    scan_items::<A, F, O>(items, starts, row, first, plan)
-}
-
-/// Scans the elements of the tile that begins at `first` of its row, with one barrier of the cube.
-#[cube]
-pub(crate) fn scan_items<A: Numeric, F: Int, O: ScanOperator>(
-    items: Array<A>,
-    starts: &Heads<F>,
-    row: Row,
-    first: usize,
-    #[comptime] plan: TilePlan,
-) -> Scanned<A> {
-    let mut items = items;
     let plane = this_plane();
     let width = comptime!(plan.width);
     let any = comptime!(plan.cuts.any());
+    let mut items = load::<E, A, N, O>(vectors, input, row, first, plan);
     let heads = heads::<F>(starts, row, first, plan);
     scan_vectors::<A, O>(&mut items, heads, plan);
 

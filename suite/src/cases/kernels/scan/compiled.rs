@@ -5,8 +5,8 @@ use cubecl::prelude::*;
 use girih::memory::blocks::{Ordered, Unordered};
 use girih_kernels::raw::compact::{CompactPlan, Keep, NonZero, compact_look_back_kernel};
 use girih_kernels::raw::scan::{
-    Cuts, Max, RunPlan, RunsCompilationArg, Sum, TilePlan, Tuning, look_back_kernel,
-    reduce_tiles_kernel, scan_runs_kernel, scan_tiles_kernel, stay_kernel,
+    Cuts, Max, RunPlan, RunsCompilationArg, Sum, TilePlan, look_back_kernel, reduce_tiles_kernel,
+    scan_runs_kernel, scan_tiles_kernel,
 };
 use girih_testkit::{
     Error, cases,
@@ -17,8 +17,6 @@ cases! {
     in Toolkit;
     one_pass_moves_16_bytes_and_keeps_to_registers,
     a_total_of_32_bits_is_published_in_one_word,
-    cubes_that_stay_copy_ahead,
-    look_back_in_other_ways,
     a_total_of_64_bits_is_handed_on_by_its_state,
     without_its_orders_it_is_not,
     bytes_and_halves_move_16_bytes,
@@ -61,17 +59,6 @@ fn plan(width: usize, vectors: usize) -> TilePlan {
 
 macro_rules! look_back {
     ($toolkit:expr, $orders:ty, $element:expr, $sum:expr, $plan:expr, $list:expr) => {
-        look_back!(
-            $toolkit,
-            $orders,
-            $element,
-            $sum,
-            $plan,
-            $list,
-            Tuning::default()
-        )
-    };
-    ($toolkit:expr, $orders:ty, $element:expr, $sum:expr, $plan:expr, $list:expr, $tuning:expr) => {
         $toolkit.compile(look_back_kernel::LookBackKernel::<Sum, $orders>::new(
             settings(256),
             hopper(),
@@ -90,7 +77,6 @@ macro_rules! look_back {
             $plan.width,
             $plan,
             true,
-            $tuning,
             [$element, $sum, U32],
         ))
     };
@@ -127,57 +113,6 @@ fn one_pass_moves_16_bytes_and_keeps_to_registers(toolkit: &Toolkit) -> Result<(
     for instruction in ["ATOM", "MUFU"] {
         compiled.assert_no_sass(instruction);
     }
-    Ok(())
-}
-
-fn look_back_in_other_ways(toolkit: &Toolkit) -> Result<(), Error> {
-    for (deep, whole) in [(4, false), (1, true), (2, true)] {
-        let tuning = Tuning {
-            deep,
-            whole,
-            stay: 0,
-        };
-        let compiled = look_back!(toolkit, Ordered, F32, F32, plan(4, 8), none(), tuning)?;
-        in_16_bytes(&compiled, 8);
-    }
-    Ok(())
-}
-
-fn cubes_that_stay_copy_ahead(toolkit: &Toolkit) -> Result<(), Error> {
-    let tuning = Tuning {
-        stay: 396,
-        ..Tuning::default()
-    };
-    let compiled = toolkit.compile(stay_kernel::StayKernel::<Sum, Ordered>::new(
-        settings(256),
-        hopper(),
-        target(),
-        buffer(),
-        buffer(),
-        buffer(),
-        buffer(),
-        buffer(),
-        none(),
-        one_row(),
-        (),
-        (),
-        (),
-        (),
-        4,
-        plan(4, 8),
-        tuning,
-        [F32, F32, U32],
-    ))?;
-    compiled.assert_no_local_memory();
-    // Three cubes of 256 units a processor.
-    compiled.assert_registers_at_most(80);
-    assert_eq!(compiled.count_sass("STG.E.128"), 8, "{}", compiled.sass);
-    assert_eq!(
-        compiled.count_sass("LDGSTS.E.BYPASS.128"),
-        16,
-        "{}",
-        compiled.sass
-    );
     Ok(())
 }
 
