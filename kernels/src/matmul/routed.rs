@@ -71,8 +71,8 @@ pub fn gather_matmul(
     Ok(gather.map(|()| out))
 }
 
-/// Adds products of rows to rows: `target[scatter[r], n] += weights[r] activation(sum over k of a[gather[r], k] b[e, k, n]
-/// + bias[e, n])`, where `e` is the group of row `r`.
+/// Adds products of rows to rows, `target[scatter[r], n] += weights[r] activation(product[r, n])`, where `product[r, n]` is
+/// the sum over `k` of `a[gather[r], k] b[e, k, n]`, and `bias[e, n]`; `e` is the group of row `r`.
 ///
 /// One kernel is the second half of a mixture of experts: each row's product with its expert's matrix, times the row's
 /// weight, is added to the row's token. All additions to one place count; their order is not fixed, so that sums of floats may

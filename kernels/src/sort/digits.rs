@@ -23,7 +23,7 @@ pub struct Counting {
 /// Cells of a row behind its counts: how many cubes have added theirs, and which passes have something to do.
 pub(crate) const CELLS: usize = 2;
 
-/// Counts all digits of all keys: `counts[row, pass, value] += ..`; behind them each row has [`CELLS`] more, and the last of its
+/// Counts all digits of all keys: `counts[row, pass, value] += ..`; behind them each row has `CELLS` more, and the last of its
 /// cubes says there, bit by bit, in which passes keys differ.
 ///
 /// The cubes of a row take its chunks in turn. `begin` is the lowest bit of the first digit, `last` the mask of the last. And all

@@ -8,7 +8,7 @@ use cubecl::prelude::*;
 const SINCE: Since = Since::Sm(90);
 
 /// Starts a copy of `bytes` bytes of global memory to `to`, and counts them at `barrier`, which has to
-/// [expect](super::mbarrier::expect) them.
+/// [expect](crate::cuda::mbarrier::expect()) them.
 #[cube]
 pub fn load<V: CubePrimitive>(to: u32, from: *const V, bytes: u32, barrier: u32) {
     intrinsic!(|scope| {
@@ -33,7 +33,7 @@ pub fn load<V: CubePrimitive>(to: u32, from: *const V, bytes: u32, barrier: u32)
 }
 
 /// Starts a copy of `bytes` bytes of shared memory to global memory. What plain stores wrote there is to be
-/// [made visible](super::fence_async) first, by those who wrote it.
+/// [made visible](crate::cuda::fence_async()) first, by those who wrote it.
 #[cube]
 pub fn store<V: CubePrimitive>(to: *const V, from: u32, bytes: u32) {
     intrinsic!(|scope| {

@@ -1,8 +1,8 @@
 //! Accesses to global memory that are one instruction: copies to shared memory 16 bytes at a time (`cp.async`), and
 //! additions of 16 bytes at once (`red`).
 //!
-//! Copies are plain stores to shared memory that happen later: [`wait_copies`], then
-//! [`fence_async`](super::fence_async) before tensor cores read them.
+//! Copies are plain stores to shared memory that happen later: [`wait_copies()`], then
+//! [`fence_async`](super::fence_async()) before tensor cores read them.
 
 use super::emit::{Instruction, Since};
 use cubecl::ir::interfaces::TypedExt;

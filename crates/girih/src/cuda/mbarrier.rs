@@ -1,13 +1,13 @@
 //! Barriers in shared memory that count arrivals and bytes (`mbarrier`).
 //!
 //! A barrier is 8 bytes, on a multiple of 8. It is in one of its phases, which are numbered from 0. A phase ends when as many
-//! arrivals as [`init`] was told have come and every byte that was [expected](expect) has; the next begins at once, and waits
-//! for as many. A phase is known by its parity: [`wait`] returns once the phase of that parity which is under way, if it
+//! arrivals as [`init()`] was told have come and every byte that was [expected](expect()) has; the next begins at once, and waits
+//! for as many. A phase is known by its parity: [`wait()`] returns once the phase of that parity which is under way, if it
 //! is, has ended. Hence of a new barrier the parity 1 is waited for already: its phase "-1" has ended.
 //!
 //! The usual ring of buffers between one who fills and those who use, with a barrier `full` and one `empty` for each buffer:
 //!
-//! * who fills waits for `empty` with parity `1 ^ round % 2`, and then [expects](expect) bytes at `full`;
+//! * who fills waits for `empty` with parity `1 ^ round % 2`, and then [expects](expect()) bytes at `full`;
 //! * who uses waits for `full` with parity `round % 2`, and then arrives at `empty`,
 //!
 //! where `round` counts how often the ring was gone around. Who fills is thus at most a round ahead, and no phase is waited
@@ -24,7 +24,7 @@ pub const PATIENCE: u64 = 20_000_000_000;
 
 const SINCE: Since = Since::Sm(90);
 
-/// Makes a barrier whose phases each need `arrivals`. One unit calls it; then [`publish`], and a barrier of the cube, or of
+/// Makes a barrier whose phases each need `arrivals`. One unit calls it; then [`publish()`], and a barrier of the cube, or of
 /// the cluster where other cubes arrive too.
 #[cube]
 pub fn init(barrier: u32, arrivals: u32) {

@@ -12,7 +12,7 @@
 //! Each is one instruction, written as PTX. Elsewhere a kernel with one of them fails by name at the first read of what it
 //! writes; [`Device::has_warpgroup_mma`](crate::device::Device::has_warpgroup_mma) says so before a launch.
 //!
-//! Addresses of shared memory are numbers of 32 bits here, as the instructions take them ([`shared_address`]).
+//! Addresses of shared memory are numbers of 32 bits here, as the instructions take them ([`shared_address()`]).
 // CubeCL's macros write undocumented twins of the items here.
 #![allow(missing_docs)]
 

@@ -1,7 +1,7 @@
 //! Copies of tiles of a tensor into shared memory, started by one unit (`cp.async.bulk.tensor`).
 //!
 //! The launcher describes the tensor and the tile with a `TensorMapArg`. What lies outside of the tensor is 0; it counts
-//! among the bytes that the barrier has to [expect](super::mbarrier::expect) all the same.
+//! among the bytes that the barrier has to [expect](super::mbarrier::expect()) all the same.
 //!
 //! With `TensorMapSwizzle::B128` and tiles of 128 bytes a row, the tile starts on a multiple of 1024 bytes, and byte `c` of
 //! row `r` lies at `128 r + (c ^ 16 (r % 8))`: the 16-byte parts of a row change places, so that neither those who read rows
@@ -60,7 +60,7 @@ pub fn load_3d<E: CubePrimitive>(
     })
 }
 
-/// As [`load_3d`], to the same place of each cube of the cluster whose bit is set in `cubes`, where its bytes count at the
+/// As [`load_3d()`], to the same place of each cube of the cluster whose bit is set in `cubes`, where its bytes count at the
 /// barrier in the same place.
 #[cube]
 pub fn load_3d_to_cubes<E: CubePrimitive>(

@@ -1,17 +1,17 @@
 //! Matrix multiply-accumulate by a warpgroup, four planes whose first is a multiple of four (`wgmma`).
 //!
-//! The accumulators of a product of 64 x `n` are `n / 2` registers of each unit, in an [`Array`](cubecl::prelude::Array) of
+//! The accumulators of a product of 64 x `n` are `n / 2` registers of each unit, in an [`Array`] of
 //! `f32` that the caller holds. Of unit `t` of the warpgroup's plane `w`, accumulator `i` is element
 //! `(16 w + t % 32 / 4 + 8 (i / 2 % 2), 8 (i / 4) + 2 (t % 4) + i % 2)`.
 //!
 //! The operands are in shared memory, in rows of 128 bytes with their 16-byte parts exchanged as [`tma`](super::tma) leaves
-//! them ([`descriptor`]).
+//! them ([`descriptor()`]).
 //!
 //! All 128 units make every call, together:
 //!
-//! 1. [`fence`] before the first multiplication after anything else touched the accumulators;
-//! 2. any number of [`multiply`], and [`commit`];
-//! 3. [`wait`] before the accumulators are touched, or the operands overwritten.
+//! 1. [`fence()`] before the first multiplication after anything else touched the accumulators;
+//! 2. any number of [`multiply()`], and [`commit()`];
+//! 3. [`wait()`] before the accumulators are touched, or the operands overwritten.
 //!
 //! The accumulators are touched in unrolled loops alone: an index that is only known when the kernel runs moves all of
 //! them to local memory, and has the compiler finish each multiplication before the next.
