@@ -300,7 +300,8 @@ mod tests {
         assert!(!trials.plans().is_empty());
         let chosen = all.clone().only(&["scatter_set".into(), "copy".into()]);
         let ops: Vec<_> = chosen.plans().iter().map(|p| p.workload.op).collect();
-        assert_eq!(ops, [Op::Copy, Op::ScatterSet, Op::ScatterSet]);
+        assert!(ops.contains(&Op::Copy) && ops.contains(&Op::ScatterSet));
+        assert!(ops.iter().all(|op| matches!(op, Op::Copy | Op::ScatterSet)));
         assert!(all.only(&["no such thing".into()]).plans().is_empty());
     }
 

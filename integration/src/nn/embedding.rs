@@ -130,11 +130,14 @@ impl Embedding {
         let [batch, length] = input.dims();
         let index = input.reshape([batch * length]);
         let [extent, d_model] = self.weight.dims();
-        let rows = gather(self.weight.val().detach(), 0, index.clone(), Bounds::Mask)?;
-        let rows = rows.into_inner();
-        let rows = match rows.device().is_autodiff() {
-            true => rows.require_grad(),
-            false => rows,
+        let table = self.weight.val();
+        let rows = match table.device().is_autodiff() {
+            // Below autodiff, so that the rows are where gradients end.
+            true => {
+                let rows = gather(table.inner(), 0, index.clone().inner(), Bounds::Mask)?;
+                Tensor::from_inner(rows.into_inner()).require_grad()
+            }
+            false => gather(table, 0, index.clone(), Bounds::Mask)?.into_inner(),
         };
         let record = EmbeddingRecord {
             rows: rows.clone(),
