@@ -113,5 +113,9 @@ pub(crate) fn zeroed(device: &Device, bytes: usize) -> Handle {
             BufferArg::from_raw_parts(handle.clone(), words),
         );
     }
-    handle
+    // Whoever reads all of it finds no more than was asked for.
+    match words * 8 - bytes {
+        extra @ 1..8 => handle.offset_end(extra as u64),
+        _ => handle,
+    }
 }
