@@ -57,6 +57,41 @@ pub struct Run {
     pub failed: Vec<(String, Error)>,
 }
 
+impl Run {
+    /// Whether the device does a workload; one that it does not is left out, and its line says why.
+    fn does(&mut self, name: &str, width: usize, supported: girih::Result<()>) -> bool {
+        match supported {
+            Ok(()) => true,
+            Err(lacking) => {
+                println!("{name:<width$} left out: {lacking}");
+                self.left_out.push((name.to_owned(), lacking));
+                false
+            }
+        }
+    }
+
+    /// A measurement and its line in the table, or the line of what went wrong.
+    fn taken<M>(
+        &mut self,
+        name: String,
+        width: usize,
+        taken: Result<M>,
+        row: fn(&M) -> String,
+    ) -> Option<M> {
+        match taken {
+            Ok(measurement) => {
+                println!("{}", row(&measurement));
+                Some(measurement)
+            }
+            Err(error) => {
+                println!("{name:<width$} FAILED: {error}");
+                self.failed.push((name, error));
+                None
+            }
+        }
+    }
+}
+
 /// Times the workloads of `options` one after another, and prints a table of them on standard output, and under it what
 /// reports cost.
 ///
@@ -66,20 +101,10 @@ pub fn run(client: &Client, options: &Options) -> Run {
     println!("{}", Measurement::header(client));
     for Plan { workload, schedule } in options.plans() {
         let name = workload.name();
-        if let Err(lacking) = workload.supported(client) {
-            println!("{name:<42} left out: {lacking}");
-            run.left_out.push((name, lacking));
-            continue;
-        }
-        match Measurement::take(client, workload, *schedule) {
-            Ok(measurement) => {
-                println!("{}", measurement.row());
-                run.measured.push(measurement);
-            }
-            Err(error) => {
-                println!("{name:<42} FAILED: {error}");
-                run.failed.push((name, error));
-            }
+        if run.does(&name, 42, workload.supported(client)) {
+            let taken = Measurement::take(client, workload, *schedule);
+            let kept = run.taken(name, 42, taken, Measurement::row);
+            run.measured.extend(kept);
         }
     }
     for line in Measurement::costs_of_reports(&run.measured)
@@ -106,20 +131,10 @@ fn run_collectives(client: &Client, options: &Options, run: &mut Run) {
     println!("{}", Measurement::header());
     for Plan { workload, schedule } in options.collectives() {
         let name = workload.name();
-        if let Err(lacking) = workload.supported(client) {
-            println!("{name:<54} left out: {lacking}");
-            run.left_out.push((name, lacking));
-            continue;
-        }
-        match Measurement::take(client, workload, *schedule) {
-            Ok(measurement) => {
-                println!("{}", measurement.row());
-                run.collectives.push(measurement);
-            }
-            Err(error) => {
-                println!("{name:<54} FAILED: {error}");
-                run.failed.push((name, error));
-            }
+        if run.does(&name, 54, workload.supported(client)) {
+            let taken = Measurement::take(client, workload, *schedule);
+            let kept = run.taken(name, 54, taken, Measurement::row);
+            run.collectives.extend(kept);
         }
     }
 }
@@ -133,20 +148,10 @@ fn run_lookups(client: &Client, options: &Options, run: &mut Run) {
     println!("{}", Measurement::header());
     for Plan { workload, schedule } in options.lookups() {
         let name = workload.name();
-        if let Err(lacking) = workload.supported(client) {
-            println!("{name:<42} left out: {lacking}");
-            run.left_out.push((name, lacking));
-            continue;
-        }
-        match Measurement::take(client, workload, *schedule) {
-            Ok(measurement) => {
-                println!("{}", measurement.row());
-                run.lookups.push(measurement);
-            }
-            Err(error) => {
-                println!("{name:<42} FAILED: {error}");
-                run.failed.push((name, error));
-            }
+        if run.does(&name, 42, workload.supported(client)) {
+            let taken = Measurement::take(client, workload, *schedule);
+            let kept = run.taken(name, 42, taken, Measurement::row);
+            run.lookups.extend(kept);
         }
     }
 }
@@ -159,17 +164,9 @@ fn run_sorts(client: &Client, options: &Options, run: &mut Run) {
     }
     println!("{}", Measurement::header());
     for Plan { workload, schedule } in options.sorts() {
-        match Measurement::take(client, workload, *schedule) {
-            Ok(measurement) => {
-                println!("{}", measurement.row());
-                run.sorts.push(measurement);
-            }
-            Err(error) => {
-                let name = workload.name();
-                println!("{name:<42} FAILED: {error}");
-                run.failed.push((name, error));
-            }
-        }
+        let taken = Measurement::take(client, workload, *schedule);
+        let kept = run.taken(workload.name(), 42, taken, Measurement::row);
+        run.sorts.extend(kept);
     }
 }
 
@@ -181,17 +178,9 @@ fn run_products(client: &Client, options: &Options, run: &mut Run) {
     }
     println!("{}", Measurement::header());
     for Plan { workload, schedule } in options.products() {
-        match Measurement::take(client, workload, *schedule) {
-            Ok(measurement) => {
-                println!("{}", measurement.row());
-                run.products.push(measurement);
-            }
-            Err(error) => {
-                let name = workload.name();
-                println!("{name:<56} FAILED: {error}");
-                run.failed.push((name, error));
-            }
-        }
+        let taken = Measurement::take(client, workload, *schedule);
+        let kept = run.taken(workload.name(), 56, taken, Measurement::row);
+        run.products.extend(kept);
     }
 }
 
@@ -204,37 +193,20 @@ fn run_bags(client: &Client, options: &Options, run: &mut Run) {
     println!("{}", Measurement::header());
     for Plan { workload, schedule } in options.bags() {
         let name = workload.name();
-        if let Err(lacking) = workload.supported(client) {
-            println!("{name:<72} left out: {lacking}");
-            run.left_out.push((name, lacking));
-            continue;
-        }
-        match Measurement::take(client, workload, *schedule) {
-            Ok(measurement) => {
-                println!("{}", measurement.row());
-                run.bags.push(measurement);
-            }
-            Err(error) => {
-                println!("{name:<72} FAILED: {error}");
-                run.failed.push((name, error));
-            }
+        if run.does(&name, 72, workload.supported(client)) {
+            let taken = Measurement::take(client, workload, *schedule);
+            let kept = run.taken(name, 72, taken, Measurement::row);
+            run.bags.extend(kept);
         }
     }
 }
 
 /// The same of products by tensor cores.
 fn run_tensor_cores(client: &Client, options: &Options, run: &mut Run) {
+    use tensor_cores::Measurement;
     for workload in options.tensor_cores() {
-        match tensor_cores::Measurement::take(client, workload) {
-            Ok(measurement) => {
-                println!("{}", measurement.row());
-                run.tensor_cores.push(measurement);
-            }
-            Err(error) => {
-                let name = workload.name();
-                println!("{name:<64} FAILED: {error}");
-                run.failed.push((name, error));
-            }
-        }
+        let taken = Measurement::take(client, workload);
+        let kept = run.taken(workload.name(), 64, taken, Measurement::row);
+        run.tensor_cores.extend(kept);
     }
 }
