@@ -46,14 +46,14 @@ pub(crate) fn stage<E: Numeric, W: Numeric, V: Size, N: Size>(
         Reading::AcrossLines => across::<E, W, V, N>(from, to, part, lines, form),
         Reading::AlongLines => {
             if comptime!(by_line) {
-                kept::<E, W, V, N>(from, to, part, list, lines, listed, form);
+                kept::<E, W, V, N>(from, to, part, list, lines, listed, false, form);
             } else {
                 along::<E, W, V, N>(from, to, part, list, lines, listed, form);
             }
         }
         Reading::Elements { along_lines } => {
             if comptime!(by_line) {
-                kept_elements::<E, W, V, N>(from, to, part, list, lines, listed, form);
+                kept::<E, W, V, N>(from, to, part, list, lines, listed, true, form);
             } else {
                 elements::<E, W, V, N>(from, to, part, list, lines, along_lines, listed, form);
             }
@@ -205,7 +205,7 @@ fn elements<E: Numeric, W: Numeric, V: Size, N: Size>(
     }
 }
 
-/// Vectors along lines, as they are.
+/// The positions of each line one after another: vectors as they are, or with `by_element` gathered one element at a time.
 #[cube]
 fn kept<E: Numeric, W: Numeric, V: Size, N: Size>(
     from: &[Vector<E, V>],
@@ -214,6 +214,7 @@ fn kept<E: Numeric, W: Numeric, V: Size, N: Size>(
     list: &Shared<[u32]>,
     #[comptime] lines: u32,
     #[comptime] listed: bool,
+    #[comptime] by_element: bool,
     #[comptime] form: Form,
 ) {
     let units = comptime!(form.units()[1]);
@@ -222,39 +223,7 @@ fn kept<E: Numeric, W: Numeric, V: Size, N: Size>(
     let all = comptime!(lines * deep);
     let pitch = comptime!(form.pitch(form.tile.depth));
     let steps = comptime!(all.div_ceil(units));
-    #[unroll(comptime!(steps <= 4))]
-    for step in 0..steps {
-        let number = step * units + UNIT_POS;
-        if number < all {
-            let (line, vector) = (number / deep, number % deep);
-            let inner = part.inner + (vector * width) as usize;
-            let (is_there, begin) = line_at(line, &part, list, listed);
-            let mut value = Vector::<W, N>::zeroed();
-            if is_there && inner < part.inner_end {
-                value = Vector::<W, N>::cast_from(from[(begin + inner) / width as usize]);
-            }
-            to[(line * pitch + vector) as usize] = value;
-        }
-    }
-}
-
-/// Elements along lines.
-#[cube]
-fn kept_elements<E: Numeric, W: Numeric, V: Size, N: Size>(
-    from: &[Vector<E, V>],
-    to: &mut Shared<[Vector<W, N>]>,
-    part: Part,
-    list: &Shared<[u32]>,
-    #[comptime] lines: u32,
-    #[comptime] listed: bool,
-    #[comptime] form: Form,
-) {
-    let units = comptime!(form.units()[1]);
-    let width = comptime!(form.vector);
-    let deep = comptime!(form.tile.depth / width);
-    let all = comptime!(lines * deep);
-    let pitch = comptime!(form.pitch(form.tile.depth));
-    let steps = comptime!(all.div_ceil(units));
+    #[unroll(comptime!(steps <= 4 && !by_element))]
     for step in 0..steps {
         let number = step * units + UNIT_POS;
         if number < all {
@@ -262,15 +231,19 @@ fn kept_elements<E: Numeric, W: Numeric, V: Size, N: Size>(
             let first = part.inner + (vector * width) as usize;
             let (is_there, begin) = line_at(line, &part, list, listed);
             let mut value = Vector::<W, N>::zeroed();
-            #[unroll]
-            for index in 0..width {
-                let inner = first + index as usize;
-                let mut element = W::from_int(0);
-                if is_there && inner < part.inner_end {
-                    let at = begin + inner * part.inner_stride;
-                    element = W::cast_from(from[at].extract(0usize));
+            if comptime!(by_element) {
+                #[unroll]
+                for index in 0..width {
+                    let inner = first + index as usize;
+                    let mut element = W::from_int(0);
+                    if is_there && inner < part.inner_end {
+                        let at = begin + inner * part.inner_stride;
+                        element = W::cast_from(from[at].extract(0usize));
+                    }
+                    value.insert(comptime!(index as usize), element);
                 }
-                value.insert(comptime!(index as usize), element);
+            } else if is_there && first < part.inner_end {
+                value = Vector::<W, N>::cast_from(from[(begin + first) / width as usize]);
             }
             to[(line * pitch + vector) as usize] = value;
         }
