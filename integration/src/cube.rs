@@ -274,6 +274,16 @@ impl Place {
         }
     }
 
+    /// What a launcher gave as a tensor, and its record.
+    pub(crate) fn recorded(
+        self,
+        checked: girih::Result<girih::Checked<TensorHandle>>,
+    ) -> (CubeTensor, CubeTensor) {
+        let (values, report) = checked.unwrap_or_else(unchecked_call).into_parts();
+        let record = self.record(report);
+        (self.tensor(values), record)
+    }
+
     /// Zeros of that shape.
     pub(crate) fn zeros(&self, shape: Shape) -> CubeTensor {
         let out = self.clone();

@@ -112,9 +112,7 @@ fn take(
     let out = Place::of(&table);
     let (table, index) = (handle(table), handle(index));
     let checked = girih_kernels::take_along_axis(&out.client, &table, &index, axis, bounds);
-    let (values, report) = checked.unwrap_or_else(unchecked_call).into_parts();
-    let record = out.record(report);
-    (out.tensor(values), record)
+    out.recorded(checked)
 }
 
 fn paged(
@@ -127,9 +125,7 @@ fn paged(
     let out = Place::of(&pages);
     let [pages, table, offsets] = [pages, table, offsets].map(handle);
     let checked = girih_kernels::paged_gather(&out.client, &pages, &table, &offsets, rows, bounds);
-    let (values, report) = checked.unwrap_or_else(unchecked_call).into_parts();
-    let record = out.record(report);
-    (out.tensor(values), record)
+    out.recorded(checked)
 }
 
 fn sum(
