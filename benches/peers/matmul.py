@@ -24,9 +24,36 @@ def run(report: Report) -> None:
         for way, second in ways.items():
             time = measure([lambda a=a, second=second: a @ second], 10)
             report.add("torch", "matmul", time, flops=2 * size**3, way=way, **case)
+    others(report, 8192)
     for layer in LAYERS:
         of_layer(report, *layer)
         torch.cuda.empty_cache()
+
+
+def others(report: Report, size: int) -> None:
+    """`f32` multiplied as `tf32`, and `i8` to `i32`."""
+    case = {"rows": size, "columns": size, "data": f"{size}x{size}x{size}"}
+    flops = 2 * size**3
+    a, b = (torch.empty(size, size, device=DEVICE).uniform_(-1, 1) for _ in range(2))
+    torch.backends.cuda.matmul.allow_tf32 = True
+    report.add("torch", "matmul", measure([lambda: a @ b], 10), flops=flops, dtype="tf32", **case)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    a, b = (
+        torch.randint(-128, 128, (size, size), device=DEVICE, dtype=torch.int8) for _ in range(2)
+    )
+    for way, second in {"rows": b, "columns": b.T}.items():
+        report.attempt(
+            f"torch _int_mm of {way}",
+            lambda way=way, second=second: report.add(
+                "torch",
+                "matmul",
+                measure([lambda: torch._int_mm(a, second)], 10),
+                flops=flops,
+                dtype="i8",
+                way=way,
+                **case,
+            ),
+        )
 
 
 def of_layer(

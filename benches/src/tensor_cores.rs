@@ -244,7 +244,7 @@ impl Measurement {
         let time = measure_launches(
             client,
             |_| {
-                launch(&device, &product, form);
+                launch(&device, &product, form, &[None, None]);
                 Ok(())
             },
             schedule,

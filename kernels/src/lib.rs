@@ -141,7 +141,7 @@ pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
 pub use histogram::{bincount, bins_of, histogram, supports_histogram};
 pub use matmul::{
-    Activation, MatmulOptions, MatmulPath, MatmulPlan, MatmulTile, Route, Routed,
+    Activation, MatmulOptions, MatmulPath, MatmulPlan, MatmulTile, Precision, Route, Routed,
     explain_gather_matmul_scatter, explain_grouped_matmul, explain_matmul, gather_matmul,
     gather_matmul_scatter_into, grouped_inner_matmul, grouped_matmul, grouped_matmul_into, matmul,
     matmul_into, supports_matmul,

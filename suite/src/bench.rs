@@ -18,6 +18,8 @@ mod host_burn;
 #[cfg(feature = "burn")]
 mod layers;
 #[cfg(feature = "burn")]
+mod matmul;
+#[cfg(feature = "burn")]
 pub mod rivals;
 
 /// What a run gave, and of Burn's ops the lines and the names of those that failed.
@@ -77,8 +79,11 @@ fn of_burn(rt: &Rt, filters: &[String]) -> (Vec<Value>, Vec<String>) {
     failed.extend(failed_rivals);
     let (layers, failed_layers) = layers::run(rt, filters);
     failed.extend(failed_layers);
+    let (products, failed_products) = matmul::run(rt, filters);
+    failed.extend(failed_products);
     let measured = measured.iter().map(burn::Measurement::json);
-    (measured.chain(rivals).chain(layers).collect(), failed)
+    let others = rivals.into_iter().chain(layers).chain(products);
+    (measured.chain(others).collect(), failed)
 }
 
 #[cfg(not(feature = "burn"))]

@@ -148,6 +148,7 @@ macro_rules! cases {
 
 /// What a case may need of a device.
 pub mod needs {
+    use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
     use cubecl::prelude::CubeElement;
     use girih::device::Device;
 
@@ -181,6 +182,39 @@ pub mod needs {
         U16: u16, "u16 in buffers";
         /// i16 in buffers.
         I16: i16, "i16 in buffers";
+    }
+
+    macro_rules! fragments {
+        ($($(#[$doc:meta])* $name:ident: $factor:expr => $sum:expr, $what:literal;)*) => {$(
+            $(#[$doc])*
+            pub const $name: Need = Need {
+                what: $what,
+                met: |rt| {
+                    let forms = &rt.client.properties().features.matmul.cmma;
+                    forms.iter().any(|form| {
+                        [form.a_type, form.b_type, form.cd_type] == [$factor, $factor, $sum]
+                            && [form.m, form.n] == [16; 2]
+                    })
+                },
+            };
+        )*};
+    }
+    fragments! {
+        /// Matrix instructions for f16.
+        MMA_F16: ElemType::Float(FloatKind::F16) => ElemType::Float(FloatKind::F32),
+            "fragments of 16 x 16 f16, summed in f32";
+        /// Matrix instructions for bf16.
+        MMA_BF16: ElemType::Float(FloatKind::BF16) => ElemType::Float(FloatKind::F32),
+            "fragments of 16 x 16 bf16, summed in f32";
+        /// Matrix instructions for tf32.
+        MMA_TF32: ElemType::Float(FloatKind::TF32) => ElemType::Float(FloatKind::F32),
+            "fragments of 16 x 16 tf32, summed in f32";
+        /// Matrix instructions for i8.
+        MMA_I8: ElemType::Int(IntKind::I8) => ElemType::Int(IntKind::I32),
+            "fragments of 16 x 16 i8, summed in i32";
+        /// Matrix instructions for u8.
+        MMA_U8: ElemType::UInt(UIntKind::U8) => ElemType::Int(IntKind::I32),
+            "fragments of 16 x 16 u8, summed in i32";
     }
 
     /// An atomic addition of f32.

@@ -33,6 +33,29 @@ pub enum Grouping {
     Inner,
 }
 
+/// Rows and columns of a fragment, which a plane multiplies.
+pub const FRAGMENT: u32 = 16;
+
+/// How one operand's tiles come to shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Side {
+    /// Lines of a tile: rows of A, or columns of B.
+    pub lines: u32,
+    /// How they are read.
+    pub reading: Reading,
+    /// Whether they lie line by line, not position of K by position.
+    pub by_line: bool,
+    /// Whether they are those of a list.
+    pub listed: bool,
+}
+
+impl Side {
+    /// Whether it is read element by element.
+    pub const fn is_by_element(&self) -> bool {
+        matches!(self.reading, Reading::Elements { .. })
+    }
+}
+
 /// What a kernel is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Form {
@@ -42,6 +65,10 @@ pub struct Form {
     pub tile: MatmulTile,
     /// Units of a plane, where planes multiply fragments; 0 where units multiply by themselves.
     pub plane: u32,
+    /// Positions of K of a fragment; 0 where there are none.
+    pub fragment: u32,
+    /// Tiles of each operand that are in shared memory: with two, the next is read while one is multiplied.
+    pub buffers: u32,
     /// How A and B are read.
     pub readings: [Reading; 2],
     /// Whether they are in shared memory line by line, not position of K by position.
@@ -65,31 +92,70 @@ impl Form {
         }
     }
 
-    /// Vectors that a tile of so many lines takes in shared memory.
-    pub const fn staged(&self, lines: u32, by_line: bool) -> usize {
-        let [rows, row] = match by_line {
-            true => [lines, self.tile.depth],
-            false => [self.tile.depth, lines],
-        };
-        (rows * self.pitch(row)) as usize
+    /// How the tiles of A come to shared memory.
+    pub const fn side_a(&self, listed: bool) -> Side {
+        Side {
+            lines: self.tile.rows,
+            reading: self.readings[0],
+            by_line: self.by_line[0],
+            listed,
+        }
+    }
+
+    /// How those of B do.
+    pub const fn side_b(&self) -> Side {
+        Side {
+            lines: self.tile.columns,
+            reading: self.readings[1],
+            by_line: self.by_line[1],
+            listed: false,
+        }
+    }
+
+    /// Vectors of a tile in a row of shared memory, which is a line or a position of K, and such rows.
+    pub const fn rows_of(&self, side: Side) -> [u32; 2] {
+        match side.by_line {
+            true => [self.tile.depth / self.vector, side.lines],
+            false => [side.lines / self.vector, self.tile.depth],
+        }
+    }
+
+    /// Vectors of a tile that a unit brings to shared memory, at most.
+    pub const fn steps(&self, side: Side) -> u32 {
+        let [row, rows] = self.rows_of(side);
+        (row * rows).div_ceil(self.units()[1])
+    }
+
+    /// Vectors from one row of a tile in shared memory to the next: one more than there are, so that units that write several
+    /// rows reach different banks.
+    pub const fn pitch(&self, side: Side) -> u32 {
+        self.rows_of(side)[0] + 1
+    }
+
+    /// Vectors that a tile takes in shared memory.
+    pub const fn staged(&self, side: Side) -> u32 {
+        self.rows_of(side)[1] * self.pitch(side)
+    }
+
+    /// Parts that a unit's sums are written in: columns of vectors, or fragments of its plane.
+    pub const fn parts(&self) -> u32 {
+        let sums = self.tile.unit_rows * self.tile.unit_columns;
+        match self.plane {
+            0 => self.tile.unit_columns / self.vector,
+            _ => sums / FRAGMENT / FRAGMENT,
+        }
     }
 
     /// Bytes of shared memory, of operands' and sums' elements of these sizes.
     pub const fn shared_bytes(&self, [operand, sum]: [usize; 2]) -> usize {
-        let [a, b] = self.by_line;
-        let vectors = self.staged(self.tile.rows, a) + self.staged(self.tile.columns, b);
+        let vectors = self.staged(self.side_a(false)) + self.staged(self.side_b());
+        let vectors = (vectors * self.buffers) as usize;
         let lists = 8 * self.tile.rows as usize;
         let rooms = match self.plane {
             0 => 0,
-            plane => (self.units()[1] / plane) as usize * 256 * sum,
+            plane => (self.units()[1] / plane * FRAGMENT * FRAGMENT) as usize * sum,
         };
         vectors * self.vector as usize * operand + lists + rooms
-    }
-
-    /// Vectors from one row of a staged tile to the next, of so many elements: one more than there are, so that units that write
-    /// several rows reach different banks.
-    pub const fn pitch(&self, row: u32) -> u32 {
-        row / self.vector + 1
     }
 }
 

@@ -1,20 +1,43 @@
 //! Products as launches.
 
 use super::form::{SizesLaunch, StridesLaunch};
-use super::hopper;
-use super::plan::Tiled;
-use super::portable::{matmul_add_kernel, matmul_kernel};
+use super::plan::{Planned, Tiled, plan};
 use super::problem::Problem;
-use super::tensor::{matmul_add_tensor_kernel, matmul_tensor_kernel};
+use super::tiled::{matmul_add_kernel, matmul_kernel};
+use super::tune::launch_fastest;
+use super::{MatmulOptions, hopper};
 use crate::scan::cubes;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
+use girih::Result;
 use girih::device::Device;
 use girih::view::Report;
 
 /// The records of indices out of range, of the lists that rows are taken from and added to.
 pub(crate) type Reports = [Option<Report>; 2];
+
+/// Computes a problem, and keeps what of its lists is out of range in the records.
+pub(crate) fn compute(
+    device: &Device,
+    problem: &Problem,
+    options: &MatmulOptions<'_>,
+    reports: Reports,
+) -> Result<()> {
+    let plan = plan(device, problem, options)?;
+    if problem.is_empty() {
+        return Ok(());
+    }
+    let packed = problem.packed(device.client());
+    let problem = packed.as_ref().unwrap_or(problem);
+    let tunes = options.tune && options.path.is_none() && options.tile.is_none();
+    match plan {
+        Planned::Hopper(form) => launch_hopper(device, problem, form, &reports),
+        Planned::Tiled(_) if tunes => launch_fastest(device, problem, reports),
+        Planned::Tiled(plan) => launch(device, problem, &plan, &reports),
+    }
+    Ok(())
+}
 
 fn buffer(tensor: &TensorHandle) -> BufferArg {
     let len = tensor.handle.size_in_used() as usize / tensor.dtype.size();
@@ -72,31 +95,32 @@ pub(crate) fn launch(device: &Device, problem: &Problem, plan: &Tiled, reports: 
     let lists = [&problem.ends, &problem.gather, &problem.scatter];
     let list = lists.into_iter().flatten().next();
     let list_type = list.map_or(i32::elem_type_native(), |list| list.dtype);
-    let types = [problem.element, problem.work, problem.output, list_type];
-    let [width_a, width_b, width_c] = plan.widths;
-    let vector = plan.form.vector as usize;
-    let dim = CubeDim::new_1d(plan.form.units()[1]);
-    let record = |which: usize| reports[which].as_ref().map(Report::arg);
+    let staged = match plan.form.plane {
+        0 => problem.work,
+        _ => problem.factor,
+    };
     let factor: ElemType = problem
         .weights
         .as_ref()
         .map_or(problem.output, |weights| weights.dtype);
-    let [element, work, output, list_type] = types;
-    let with_factor = [element, work, output, list_type, factor];
-    // What all kernels are given: vector sizes first, then the arguments that all have, those of sums that are added, and the
-    // rest.
+    let [element, work, output] = [problem.element, problem.work, problem.output];
+    let types = [element, staged, work, output, list_type];
+    let with_factor = [element, staged, work, output, list_type, factor];
+    let [width_a, width_b, width_c] = plan.widths;
+    let record = |which: usize| reports[which].as_ref().map(Report::arg);
+    // What both kernels are given, but for the lists and records of sums that are added, and the types.
     macro_rules! launch {
-        ($kernel:ident, [$($written:expr)?], [$($lists:expr),*], $types:expr) => {
+        ($kernel:ident, [$($lists:expr),*], $types:expr) => {
             $kernel::launch_unchecked(
                 client,
                 cubes(device, tiles),
-                dim,
+                CubeDim::new_1d(plan.form.units()[1]),
                 address,
                 width_a,
                 width_b,
                 width_c,
-                vector,
-                $($written,)?
+                plan.form.vector as usize,
+                plan.written,
                 buffer(&a),
                 buffer(&b),
                 buffer(&problem.c),
@@ -112,25 +136,18 @@ pub(crate) fn launch(device: &Device, problem: &Problem, plan: &Tiled, reports: 
             )
         };
     }
-    let scatter = || optional(&problem.scatter);
-    let weights = || optional(&problem.weights);
     // SAFETY: every access is masked, against extents that were checked to lie in the buffers.
     unsafe {
-        match (problem.adds, plan.by_planes) {
-            (false, false) => launch!(matmul_kernel, [], [record(0)], types),
-            (false, true) => {
-                launch!(matmul_tensor_kernel, [plan.written], [record(0)], types)
-            }
-            (true, false) => launch!(
+        match problem.adds {
+            false => launch!(matmul_kernel, [record(0)], types),
+            true => launch!(
                 matmul_add_kernel,
-                [],
-                [scatter(), weights(), record(0), record(1)],
-                with_factor
-            ),
-            (true, true) => launch!(
-                matmul_add_tensor_kernel,
-                [plan.written],
-                [scatter(), weights(), record(0), record(1)],
+                [
+                    optional(&problem.scatter),
+                    optional(&problem.weights),
+                    record(0),
+                    record(1)
+                ],
                 with_factor
             ),
         }
@@ -138,9 +155,9 @@ pub(crate) fn launch(device: &Device, problem: &Problem, plan: &Tiled, reports: 
 }
 
 /// Launches a product that the kernel for Hopper computes.
-pub(crate) fn launch_hopper(device: &Device, problem: &Problem, form: hopper::Form) {
+fn launch_hopper(device: &Device, problem: &Problem, form: hopper::Form, reports: &Reports) {
     let product = problem
         .of_hopper()
         .expect("the plan was made of such a product");
-    hopper::launch(device, &product, form);
+    hopper::launch(device, &product, form, reports);
 }

@@ -9,14 +9,27 @@ use cubecl::std::tensor::TensorHandle;
 pub enum MatmulPath {
     /// By the units' own arithmetic: every device, every element type.
     Portable,
-    /// By the tensor cores that CubeCL's cooperative matrices reach: 16-bit floats and 8-bit integers, where the device
-    /// lists them.
+    /// By the tensor cores that CubeCL's cooperative matrices reach, where the device lists 16 x 16 fragments of the
+    /// operands: floats of 16 bits, integers of 8, and floats of 32 as [`Precision::Tf32`] where that is allowed.
     TensorCores,
     /// By NVIDIA's Hopper: asynchronous tensor cores fed by bulk copies.
     Hopper,
 }
 
-/// How the portable path cuts a product: a cube computes `rows` by `columns` elements of the result, `depth` positions of K at
+/// What operands of `f32` may lose before they are multiplied.
+///
+/// It says nothing of others: floats of 16 bits and integers of 8 are multiplied without loss on every path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Precision {
+    /// Nothing: tensor cores multiply no `f32`.
+    #[default]
+    Full,
+    /// 13 of the 23 bits of the fraction, where tensor cores multiply numbers of such precision (`tf32`): each operand is
+    /// rounded to the nearest, ties away from 0; sums are of `f32`. Elsewhere nothing is lost.
+    Tf32,
+}
+
+/// How a product in shared memory is cut: a cube computes `rows` by `columns` elements of the result, `depth` positions of K at
 /// a time; each of its units computes `unit_rows` by `unit_columns` of them.
 ///
 /// Units' rows and columns are multiples of the device's vector ([`MatmulPlan::vector`](super::MatmulPlan)), and divide
@@ -64,9 +77,11 @@ pub struct MatmulOptions<'a> {
     pub activation: Activation,
     /// The type of the result, where the launcher makes it.
     pub output: Option<ElemType>,
+    /// What operands of `f32` may lose.
+    pub precision: Precision,
     /// How it is computed; a way that the device or the operands do not have is refused.
     pub path: Option<MatmulPath>,
-    /// The tiles of the portable path.
+    /// The tiles of the portable path, or of the tensor cores where `path` says so.
     pub tile: Option<MatmulTile>,
     /// Whether the fastest of a few tiles is found by CubeCL's autotuner, where neither a path nor a tile is asked for: the
     /// first call for a class of shapes measures each, and waits for that; what it finds is kept.

@@ -1,15 +1,14 @@
 //! Products whose rows are taken from, and added to, the rows that lists name.
 
-use super::form::Grouping;
-use super::launch::Reports;
-use super::problem::{Problem, Types, bias_strides, ends as check_ends, list, output_type, rank};
-use super::{MatmulOptions, MatmulPlan, Route, empty, packed};
-use crate::check;
+use super::launch::{Reports, compute};
+use super::plan::plan;
+use super::problem::{Problem, output_type, rank, routed};
+use super::result::empty;
+use super::{MatmulOptions, MatmulPlan, Route};
 use cubecl::client::Client;
-use cubecl::ir::ElemType;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
-use girih::{Bounds, Checked, Error, Result};
+use girih::{Bounds, Checked, Result};
 
 /// What became of the indices of both lists, each of which can be asked about.
 #[derive(Debug)]
@@ -66,7 +65,7 @@ pub fn gather_matmul(
         ..Default::default()
     };
     let device = Device::of(client);
-    let problem = problem(CALL, &device, [a, b, &out], &route, bounds, false, options)?;
+    let problem = routed(CALL, &device, [a, b, &out], &route, bounds, false, options)?;
     let Routed { gather, .. } = run(&device, &problem, options)?;
     Ok(gather.map(|()| out))
 }
@@ -153,7 +152,7 @@ pub fn explain_gather_matmul_scatter(
 ) -> Result<MatmulPlan> {
     let device = Device::of(client);
     let problem = adding(&device, [a, b, target], route, bounds, options)?;
-    Ok(super::plan(&device, &problem, options)?.explain(&problem))
+    Ok(plan(&device, &problem, options)?.explain(&problem))
 }
 
 /// A product whose rows are added to others.
@@ -165,141 +164,7 @@ fn adding(
     options: &MatmulOptions<'_>,
 ) -> Result<Problem> {
     const CALL: &str = "gather_matmul_scatter";
-    let [a, b, target] = tensors;
-    rank(CALL, "a", a, 2, false)?;
-    let rank_b = if route.ends.is_some() { 3 } else { 2 };
-    rank(CALL, "b", b, rank_b, false)?;
-    rank(CALL, "target", target, 2, false)?;
-    problem(CALL, device, tensors, route, bounds, true, options)
-}
-
-/// A product of rows in groups, in order or by lists.
-pub(super) fn problem(
-    call: &'static str,
-    device: &Device,
-    [a, b, c]: [&TensorHandle; 3],
-    route: &Route<'_>,
-    bounds: Bounds,
-    adds: bool,
-    options: &MatmulOptions<'_>,
-) -> Result<Problem> {
-    let [rows_a, inner] = [a.shape()[0], a.shape()[1]];
-    let is_grouped = route.ends.is_some();
-    let (of_b, b_shape) = (check::dims(b).1, check::dims(b).0);
-    let columns = b_shape[b_shape.len() - 1];
-    let groups = if is_grouped { b_shape[0] } else { 1 };
-    let mut allowed = vec![inner, columns];
-    if is_grouped {
-        allowed.insert(0, groups);
-    }
-    check::shape(call, "b", b, &allowed)?;
-    if let Some(ends) = route.ends {
-        check_ends(call, device, ends, Some(groups))?;
-    }
-    let dtype = route.ends.map(|ends| ends.dtype);
-    let mut dtype = dtype;
-    for (argument, of) in [("gather", route.gather), ("scatter", route.scatter)] {
-        if let Some(of) = of {
-            list(call, argument, device, of, None, dtype)?;
-            dtype = dtype.or(Some(of.dtype));
-        }
-    }
-    let lists = [route.gather, route.scatter];
-    let rows = lists
-        .into_iter()
-        .flatten()
-        .map(|list| list.shape()[0])
-        .next();
-    let rows = rows.unwrap_or(rows_a);
-    let rows_c = c.shape()[0];
-    if let Some(scatter) = route.scatter {
-        check::shape(call, "scatter", scatter, &[rows])?;
-    }
-    let in_order = |argument, given, is_listed: bool| match is_listed || given == rows {
-        true => Ok(()),
-        false => Err(Error::Argument {
-            call,
-            argument,
-            given: format!("{given}, without a list"),
-            allowed: format!("{rows}, as many as the lists have"),
-        }),
-    };
-    in_order("the rows of a", rows_a, route.gather.is_some())?;
-    in_order("the rows of the result", rows_c, route.scatter.is_some())?;
-    check::shape(call, "the result", c, &[rows_c, columns])?;
-    for (argument, given) in [
-        ("rows", rows),
-        ("rows of a", rows_a),
-        ("rows of the result", rows_c),
-    ] {
-        if given as u64 >= u64::from(u32::MAX) {
-            return Err(Error::Size {
-                call,
-                argument,
-                given: given as u64,
-                allowed: u64::from(u32::MAX) - 1,
-            });
-        }
-    }
-    let types = Types::new(call, device, [a, b, c], options)?;
-    if let Some(weights) = route.weights {
-        check::shape(call, "weights", weights, &[rows])?;
-        if !matches!(weights.dtype, ElemType::Float(_)) || !matches!(types.work, ElemType::Float(_))
-        {
-            return Err(Error::Element {
-                call,
-                argument: "weights",
-                given: weights.dtype,
-                allowed: "a float type, where the operands have floats".into(),
-            });
-        }
-        check::element(call, device, weights.dtype)?;
-        check::within(call, "weights", weights)?;
-    }
-    if adds {
-        let feature = format!("atomic add of {}", types.output);
-        device.require(device.adds_atomically(types.output, 1), call, feature)?;
-    }
-    let matrices: &[usize] = if is_grouped { &[groups] } else { &[] };
-    let bias = bias_strides(call, options.bias, matrices, columns, types.output)?;
-    let (of_a, of_c) = (check::dims(a).1, check::dims(c).1);
-    let packed = |list: Option<&TensorHandle>| list.map(|list| packed(device.client(), list));
-    Ok(Problem {
-        call,
-        element: types.element,
-        work: types.work,
-        output: types.output,
-        a: a.clone(),
-        b: b.clone(),
-        c: c.clone(),
-        rows,
-        columns,
-        inner,
-        groups,
-        rows_a,
-        rows_c,
-        a_strides: [of_a[0], of_a[1]],
-        b_strides: [of_b[of_b.len() - 2], of_b[of_b.len() - 1]],
-        c_strides: [of_c[0], of_c[1]],
-        b_group: if is_grouped { of_b[0] } else { 0 },
-        c_group: 0,
-        bias_column: bias[bias.len() - 1],
-        bias_group: if is_grouped { bias[0] } else { 0 },
-        batch: vec![],
-        grouping: if is_grouped {
-            Grouping::Rows
-        } else {
-            Grouping::Batches
-        },
-        activation: options.activation,
-        bias: options.bias.cloned(),
-        ends: packed(route.ends),
-        gather: packed(route.gather),
-        scatter: packed(route.scatter),
-        weights: packed(route.weights),
-        bounds,
-        adds,
-    })
+    routed(CALL, device, tensors, route, bounds, true, options)
 }
 
 /// Computes a problem, with the records that its bounds ask for.
@@ -312,7 +177,7 @@ fn run(device: &Device, problem: &Problem, options: &MatmulOptions<'_>) -> Resul
         report(&problem.gather, problem.rows_a)?,
         report(&problem.scatter, problem.rows_c)?,
     ];
-    super::run(device, problem, options, reports.clone())?;
+    compute(device, problem, options, reports.clone())?;
     let [gather, scatter] = reports;
     Ok(Routed {
         gather: Checked::new((), gather),

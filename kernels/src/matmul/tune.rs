@@ -1,7 +1,7 @@
 //! The tile that is fastest for a class of shapes, found by CubeCL's autotuner.
 
 use super::launch::{Reports, launch};
-use super::plan::{OF_PLANES, TILES, Tiled};
+use super::plan::{OF_PLANES, TILES, Tiled, of_size};
 use super::problem::Problem;
 use super::{MatmulOptions, MatmulPath, MatmulTile};
 use cubecl::std::tensor::TensorHandle;
@@ -56,6 +56,7 @@ fn class(inputs: &Inputs) -> String {
     let about = |extent: usize| extent.max(1).next_power_of_two();
     let Problem {
         element,
+        factor,
         output,
         grouping,
         adds,
@@ -70,7 +71,7 @@ fn class(inputs: &Inputs) -> String {
     ];
     let unit = |strides: [usize; 2]| strides.map(|stride| stride == 1);
     format!(
-        "{element} {output} {grouping:?} {adds} {:?} {:?} {:?} {}",
+        "{element} {factor} {output} {grouping:?} {adds} {:?} {:?} {:?} {}",
         extents.map(about),
         unit(problem.a_strides),
         unit(problem.b_strides),
@@ -96,6 +97,10 @@ impl Inputs {
     }
 
     fn run(self, path: MatmulPath, tile: MatmulTile) -> Result<(), String> {
+        let tile = match path {
+            MatmulPath::TensorCores => of_size(tile, self.problem.element.size()),
+            _ => tile,
+        };
         let options = MatmulOptions {
             tile: Some(tile),
             ..Default::default()

@@ -31,7 +31,7 @@ pub fn cases() -> Vec<Case> {
         gather::cases(),
         matmul::all_cases(),
         histogram::cases(),
-        hopper::cases(),
+        hopper::all_cases(),
         scatter::cases(),
         paged::cases(),
         refusals::cases(),

@@ -132,13 +132,12 @@ pub fn arrive_in_cluster(barrier: u32, lane: u32, cubes: u32) {
 #[cube]
 pub fn wait(barrier: u32, parity: u32) {
     intrinsic!(|scope| {
-        let attempt =
-            "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n@done bra.uni END;";
+        let attempt = "mbarrier.try_wait.parity.shared::cta.b64 done, [$0], $1;\n@done bra END;";
         let text = format!(
             "{{\n.reg .pred done;\n.reg .pred patient;\n.reg .u64 start, now;\n{attempt}\n\
              mov.u64 start, %%globaltimer;\nAGAIN:\n{attempt}\n\
              mov.u64 now, %%globaltimer;\nsub.u64 now, now, start;\nsetp.lt.u64 patient, now, {PATIENCE};\n\
-             @patient bra.uni AGAIN;\ntrap;\nEND:\n}}"
+             @patient bra AGAIN;\ntrap;\nEND:\n}}"
         );
         Instruction {
             call: "mbarrier::wait",

@@ -1,6 +1,7 @@
 //! What a kernel for Hopper is compiled for, and where its shared memory goes.
 
 use crate::matmul::Activation;
+use girih::Bounds;
 use girih::cuda::wgmma::Major;
 
 /// Rows of a tile: 64 for each of the two warpgroups that multiply.
@@ -83,6 +84,8 @@ pub struct Form {
     pub weighted: bool,
     /// What becomes of an element before it is stored.
     pub activation: Activation,
+    /// What an index out of range means.
+    pub bounds: Bounds,
 }
 
 impl Form {

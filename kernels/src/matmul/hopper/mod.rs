@@ -1,12 +1,20 @@
 //! Products on NVIDIA's Hopper, by tensor cores that warpgroups feed from shared memory.
 
+mod choice;
 mod form;
+mod gather;
 mod kernel;
 mod launch;
+mod load;
+mod multiply;
+mod product;
+mod ring;
 mod schedule;
 mod store;
 
+pub use choice::{form, supports};
 pub use form::{DEPTH, Form, Groups, ROWS, Routing, Share, UNITS, Writing};
 pub use kernel::hopper_kernel;
-pub use launch::{Product, form, launch, supports};
+pub use launch::launch;
+pub use product::Product;
 pub use schedule::ProblemCompilationArg;

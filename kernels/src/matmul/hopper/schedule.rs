@@ -10,6 +10,9 @@
 
 use super::form::{DEPTH, Form, Groups, ROWS, Share};
 use cubecl::prelude::*;
+use girih::Bounds;
+use girih::memory::{AtomicExt, AtomicExtExpand, Device, Relaxed};
+use girih::view::resolve;
 
 /// The sizes of a product.
 #[derive(CubeType, CubeLaunch, Clone, Copy)]
@@ -58,12 +61,30 @@ fn end_of<I: Int>(ends: &[I], group: u32, rows: u32) -> u32 {
     u32::cast_from(select(end < rows, end, rows))
 }
 
-/// The row that a list has in a place, of so many; as many as there are where it is none of them.
+/// The row that a list has in a place, of so many; as many as there are where it is none of them, of which the first place is
+/// recorded.
 #[cube]
-pub fn listed<I: Int>(list: &[I], place: u32, rows: u32) -> u32 {
-    let row = i64::cast_from(list[place as usize]);
-    let is_there = row >= 0i64 && row < i64::cast_from(rows);
-    select(is_there, u32::cast_from(row), rows)
+pub fn listed<I: Int>(
+    list: &[I],
+    place: u32,
+    rows: u32,
+    record: &ComptimeOption<Box<[Atomic<u32>]>>,
+    #[comptime] bounds: Bounds,
+) -> u32 {
+    if comptime!(matches!(bounds, Bounds::Clamp | Bounds::Wrap)) {
+        let (row, is_there) = resolve::<I>(list[place as usize], rows as usize, bounds);
+        select(is_there, row as u32, rows)
+    } else {
+        let row = i64::cast_from(list[place as usize]);
+        let is_there = row >= 0i64 && row < i64::cast_from(rows);
+        #[comptime]
+        if let ComptimeOption::Some(record) = record {
+            if !is_there {
+                record[0].at::<Device>().fetch_min::<Relaxed>(place);
+            }
+        }
+        select(is_there, u32::cast_from(row), rows)
+    }
 }
 
 /// Fills the table of groups of positions of K, by the units of one plane: the first of each, and how many it has.

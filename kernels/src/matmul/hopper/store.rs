@@ -24,6 +24,8 @@ pub struct Finish<O: Float, P: Float, I: Int> {
     pub weights: ComptimeOption<Box<[P]>>,
     /// Where each row goes.
     pub targets: ComptimeOption<Box<[I]>>,
+    /// The first row that goes out of range.
+    pub record: ComptimeOption<Box<[Atomic<u32>]>>,
     /// Rows of the memory that is written.
     pub rows: u32,
     /// From a row of it to the next, in elements.
@@ -173,13 +175,20 @@ fn stage<O: Float, P: Float, I: Int>(
 
 /// The row of memory that a row of the result goes to, or as many as there are where it goes nowhere.
 #[cube]
-fn target_of<O: Float, P: Float, I: Int>(finish: &Finish<O, P, I>, row: u32, tile: &Tile) -> u32 {
+fn target_of<O: Float, P: Float, I: Int>(
+    finish: &Finish<O, P, I>,
+    row: u32,
+    tile: &Tile,
+    #[comptime] form: Form,
+) -> u32 {
     let nowhere = finish.rows;
     let mut target = nowhere;
     if row < tile.end {
         target = #[comptime]
         match &finish.targets {
-            ComptimeOption::Some(targets) => listed::<I>(targets, row, nowhere),
+            ComptimeOption::Some(targets) => {
+                listed::<I>(targets, row, nowhere, &finish.record, form.bounds)
+            }
             ComptimeOption::None => row,
         };
     }
@@ -223,7 +232,7 @@ pub fn store_tile<O: Float, P: Float, I: Int, N: Size, W: Size>(
         for part in 0..4usize {
             let row = comptime!(part as u32 * 4) + lane / 8u32;
             let from = staging + row * 128u32 + ((lane ^ row) % 8u32) * 16u32;
-            let target = target_of::<O, P, I>(finish, first + row, tile);
+            let target = target_of::<O, P, I>(finish, first + row, tile, form);
             let at = product + target as usize * finish.row_step + column as usize;
             if comptime!(form.vectors) {
                 let value = registers::load_16::<Vector<O, N>>(from);

@@ -1,7 +1,12 @@
 //! Products of matrices against the host in f64.
 
+mod added;
 mod groups;
+pub(super) mod host;
+pub(super) mod lists;
 mod model;
+mod paths;
+mod plans;
 mod refusals;
 mod routes;
 #[cfg(feature = "offline")]
@@ -11,16 +16,24 @@ use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
-use girih_kernels::{
-    Activation, MatmulOptions, MatmulPath, MatmulTile, explain_matmul, matmul, matmul_into,
-};
+use girih_kernels::{Activation, MatmulOptions, MatmulTile, explain_matmul, matmul, matmul_into};
 use girih_testkit::{Rt, case::Case, cases, needs};
 use half::{bf16, f16};
-use model::{Element, Operand, Random, Right, compare, read, row_major, strides};
+use host::{ACTIVATIONS, activated, right, text};
+use model::{Element, Operand, Random, compare, read, row_major, strides};
 
 /// Every case of products.
 pub fn all_cases() -> Vec<Case> {
-    [cases(), groups::cases(), refusals::cases(), routes::cases()].concat()
+    [
+        cases(),
+        paths::cases(),
+        plans::cases(),
+        groups::cases(),
+        refusals::cases(),
+        routes::cases(),
+        added::cases(),
+    ]
+    .concat()
 }
 
 cases! {
@@ -37,45 +50,6 @@ cases! {
     into_strides_and_nothing_else,
     by_tiles_of_the_callers_choice,
     by_the_fastest_tile,
-    halves_by_every_path needs [needs::F16],
-    brain_floats_by_every_path needs [needs::BF16],
-    explained,
-}
-
-/// A product on the host.
-fn right<E: Element>(a: &Operand<E>, b: &Operand<E>, batch: &[usize]) -> Vec<Right> {
-    let [rows, inner] = [a.shape[a.shape.len() - 2], a.shape[a.shape.len() - 1]];
-    let columns = b.shape[b.shape.len() - 1];
-    let mut out = vec![];
-    for number in 0..batch.iter().product::<usize>() {
-        let mut at = vec![0; batch.len()];
-        let mut rest = number;
-        for axis in (0..batch.len()).rev() {
-            at[axis] = rest % batch[axis];
-            rest /= batch[axis];
-        }
-        let place = |row: usize, column: usize| [at.clone(), vec![row, column]].concat();
-        for row in 0..rows {
-            for column in 0..columns {
-                let mut sum = Right::default();
-                for k in 0..inner {
-                    sum.add(element(a, &place(row, k)) * element(b, &place(k, column)));
-                }
-                out.push(sum);
-            }
-        }
-    }
-    out
-}
-
-/// The element of coordinates of which only the axes of a batch repeat.
-fn element<E: Element>(of: &Operand<E>, at: &[usize]) -> f64 {
-    let skipped = at.len() - of.shape.len();
-    of.at(&at[skipped..])
-}
-
-fn text(error: impl std::fmt::Display) -> String {
-    error.to_string()
 }
 
 fn multiply<E: Element>(
@@ -273,35 +247,6 @@ fn brain_floats_within_a_hundredth(rt: &Rt) -> Result<(), String> {
     narrow::<bf16>(rt)
 }
 
-/// The error function, by its series and its continued fraction.
-fn erf(x: f64) -> f64 {
-    let (mut term, mut sum) = (x, x);
-    for n in 1..200 {
-        term *= -x * x / n as f64;
-        sum += term / (2 * n + 1) as f64;
-    }
-    match x.abs() > 5.0 {
-        true => x.signum(),
-        false => sum * 2.0 / std::f64::consts::PI.sqrt(),
-    }
-}
-
-fn activated(x: f64, activation: Activation) -> f64 {
-    match activation {
-        Activation::Identity => x,
-        Activation::Relu => x.max(0.0),
-        Activation::Silu => x / (1.0 + (-x).exp()),
-        Activation::Gelu => x * (1.0 + erf(x / 2f64.sqrt())) / 2.0,
-    }
-}
-
-const ACTIVATIONS: [Activation; 4] = [
-    Activation::Identity,
-    Activation::Relu,
-    Activation::Silu,
-    Activation::Gelu,
-];
-
 fn bias_and_activation(rt: &Rt) -> Result<(), String> {
     let mut random = Random::new(13);
     let (a_shape, b_shape) = ([2, 20, 30], [30, 27]);
@@ -465,44 +410,6 @@ fn by_tiles_of_the_callers_choice(rt: &Rt) -> Result<(), String> {
     Ok(())
 }
 
-/// By tensor cores, in every order, with extents that divide and others; or refused by name.
-fn by_every_path<E: Element>(rt: &Rt) -> Result<(), String> {
-    let paths = [
-        MatmulPath::Portable,
-        MatmulPath::TensorCores,
-        MatmulPath::Hopper,
-    ];
-    for path in paths {
-        let options = MatmulOptions {
-            path: Some(path),
-            ..Default::default()
-        };
-        for extents in [
-            [64, 128, 64],
-            [200, 136, 72],
-            [70, 31, 45],
-            [1, 8, 8],
-            [8, 8, 0],
-        ] {
-            for orders in [[false, false], [true, false], [false, true], [true, true]] {
-                match multiply::<E>(rt, extents, orders, 0, &options) {
-                    Err(lacking) if lacking.contains(&format!("no path {path:?}")) => {}
-                    found => found.map_err(|error| format!("{path:?}: {error}"))?,
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-fn halves_by_every_path(rt: &Rt) -> Result<(), String> {
-    by_every_path::<f16>(rt)
-}
-
-fn brain_floats_by_every_path(rt: &Rt) -> Result<(), String> {
-    by_every_path::<bf16>(rt)
-}
-
 fn by_the_fastest_tile(rt: &Rt) -> Result<(), String> {
     let options = MatmulOptions {
         tune: true,
@@ -513,21 +420,4 @@ fn by_the_fastest_tile(rt: &Rt) -> Result<(), String> {
         multiply::<f32>(rt, extents, [false, false], 0, &options)?;
     }
     Ok(())
-}
-
-fn explained(rt: &Rt) -> Result<(), String> {
-    let a = Operand::<f32>::new(rt, &[64, 32], &[32, 1], vec![0.0; 2048]);
-    let b = Operand::<f32>::new(rt, &[32, 48], &[48, 1], vec![0.0; 32 * 48]);
-    let plan = explain_matmul(&rt.client, &a.tensor, &b.tensor, &MatmulOptions::default())
-        .map_err(text)?;
-    let said = plan.to_string();
-    let parts = [
-        "matmul of f32, summed in f32, to f32",
-        "A              in vectors along K",
-        "B              in vectors across K",
-    ];
-    match parts.iter().find(|part| !said.contains(*part)) {
-        None if plan.flops == 2 * 64 * 32 * 48 && plan.cubes > 0 => Ok(()),
-        part => Err(format!("{part:?} is not in\n{said}")),
-    }
 }

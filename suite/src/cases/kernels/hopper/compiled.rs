@@ -2,6 +2,7 @@
 
 use cubecl::ir::{ElemType, FloatKind, IntKind};
 use cubecl::prelude::*;
+use girih::Bounds;
 use girih::cuda::wgmma::Major;
 use girih_kernels::Activation;
 use girih_kernels::raw::matmul::hopper::{
@@ -39,6 +40,7 @@ const LARGE: Form = Form {
     biased: false,
     weighted: false,
     activation: Activation::Identity,
+    bounds: Bounds::Mask,
 };
 
 fn optional<T: LaunchArg<CompilationArg = BufferCompilationArg>>(
@@ -68,6 +70,8 @@ fn compile(toolkit: &Toolkit, form: Form, types: [ElemType; 2]) -> Result<Compil
         optional(form.biased),
         optional(form.weighted),
         optional(gathers),
+        optional(gathers && form.bounds == Bounds::Report),
+        optional(gathers && form.bounds == Bounds::Report),
         buffer(),
         ProblemCompilationArg {
             rows: (),
@@ -204,6 +208,11 @@ fn gathered_and_scattered_rows_compile(toolkit: &Toolkit) -> Result<(), Error> {
     compile(toolkit, form, [BF16; 2])?.assert_sass("LDGSTS.E.BYPASS.128");
     let share = Share::B;
     compile(toolkit, Form { share, ..form }, [BF16; 2])?.assert_ptx("multicast::cluster");
+    for bounds in [Bounds::Clamp, Bounds::Wrap, Bounds::Report] {
+        let compiled = compile(toolkit, Form { bounds, ..form }, [BF16; 2])?;
+        let records = compiled.count_ptx("min.u32");
+        assert_eq!(records > 0, bounds == Bounds::Report, "{}", compiled.ptx);
+    }
     for (writing, output) in [
         (Writing::Set, BF16),
         (Writing::Add, BF16),

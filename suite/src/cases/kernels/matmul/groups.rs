@@ -1,12 +1,9 @@
 //! Products of rows, and of positions of K, in groups.
 
+use super::host::{activated, text};
 use super::model::{Element, Operand, Random, Right, compare, read, row_major, strides};
-use super::{activated, text};
 use girih::device::Device;
-use girih_kernels::{
-    Activation, MatmulOptions, MatmulPath, explain_grouped_matmul, grouped_inner_matmul,
-    grouped_matmul,
-};
+use girih_kernels::{Activation, MatmulOptions, grouped_inner_matmul, grouped_matmul};
 use girih_testkit::{Rt, cases};
 
 cases! {
@@ -16,7 +13,6 @@ cases! {
     no_rows_or_no_groups,
     positions_in_groups,
     many_groups,
-    explained,
 }
 
 /// The group of a row, if it is in one: ends are put within, and one before the last is an empty group's.
@@ -282,20 +278,4 @@ fn positions_in_groups(rt: &Rt) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-fn explained(rt: &Rt) -> Result<(), String> {
-    let a = Operand::<f32>::new(rt, &[64, 32], &[32, 1], vec![0.0; 2048]);
-    let b = Operand::<f32>::new(rt, &[2, 32, 48], &[32 * 48, 48, 1], vec![0.0; 2 * 32 * 48]);
-    let ends = Operand::<i32>::new(rt, &[2], &[1], vec![10, 64]);
-    let options = MatmulOptions {
-        path: Some(MatmulPath::Portable),
-        ..Default::default()
-    };
-    let plan = explain_grouped_matmul(&rt.client, &a.tensor, &b.tensor, &ends.tensor, &options)
-        .map_err(text)?;
-    match plan.flops == 2 * 64 * 32 * 48 && plan.to_string().starts_with("grouped_matmul of f32") {
-        true => Ok(()),
-        false => Err(plan.to_string()),
-    }
 }

@@ -35,6 +35,8 @@ impl Random {
 pub trait Element: CubeElement + Scalar + Copy {
     /// The nearest element: of integers, of the number times 10.
     fn of(value: f64) -> Self;
+    /// The nearest element.
+    fn exactly(value: f64) -> Self;
     /// Its value.
     fn value(self) -> f64;
     /// How far a result may be from the right one, relative to the sum of the products' sizes.
@@ -45,6 +47,9 @@ macro_rules! floats {
     ($($t:ty: $of:expr, $value:expr, $tolerance:expr;)*) => {$(
         impl Element for $t {
             fn of(value: f64) -> Self {
+                $of(value)
+            }
+            fn exactly(value: f64) -> Self {
                 $of(value)
             }
             fn value(self) -> f64 {
@@ -65,6 +70,9 @@ macro_rules! integers {
         impl Element for $t {
             fn of(value: f64) -> Self {
                 (value * 10.0) as Self
+            }
+            fn exactly(value: f64) -> Self {
+                value as Self
             }
             fn value(self) -> f64 {
                 self as f64

@@ -1,10 +1,10 @@
 //! Portable products, and those by tensor cores, compiled for an NVIDIA GPU.
 
-use cubecl::ir::{ElemType, FloatKind, IntKind};
+use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use cubecl::prelude::*;
 use girih_kernels::raw::matmul::tiled::{
     Form, Grouping, Reading, SizesCompilationArg, StridesCompilationArg, matmul_add_kernel,
-    matmul_add_tensor_kernel, matmul_kernel, matmul_tensor_kernel,
+    matmul_kernel,
 };
 use girih_kernels::{Activation, Bounds, MatmulTile};
 use girih_testkit::{
@@ -17,12 +17,18 @@ cases! {
     units_keep_their_sums_in_registers,
     planes_multiply_fragments,
     planes_read_every_order,
+    planes_multiply_tf32,
+    planes_multiply_integers,
+    reads_ahead_of_multiplications,
     sums_are_added_in_vectors,
 }
 
 const BF16: ElemType = ElemType::Float(FloatKind::BF16);
 const F16: ElemType = ElemType::Float(FloatKind::F16);
 const F32: ElemType = ElemType::Float(FloatKind::F32);
+const TF32: ElemType = ElemType::Float(FloatKind::TF32);
+const I8: ElemType = ElemType::Int(IntKind::I8);
+const U8: ElemType = ElemType::UInt(UIntKind::U8);
 const I32: ElemType = ElemType::Int(IntKind::I32);
 
 fn optional<T: LaunchArg<CompilationArg = BufferCompilationArg>>(
@@ -69,12 +75,14 @@ fn strides() -> StridesCompilationArg {
     }
 }
 
-/// Row-major operands, in vectors.
-fn form(tile: MatmulTile, vector: u32, plane: u32) -> Form {
+/// Row-major operands, in vectors of 16 bytes; of planes with fragments of so many positions of K.
+fn form(tile: MatmulTile, vector: u32, plane: u32, fragment: u32) -> Form {
     Form {
         vector,
         tile,
         plane,
+        fragment,
+        buffers: if plane > 0 { 2 } else { 1 },
         readings: [Reading::AlongLines, Reading::AcrossLines],
         by_line: [plane > 0, false],
         grouping: Grouping::Batches,
@@ -83,9 +91,14 @@ fn form(tile: MatmulTile, vector: u32, plane: u32) -> Form {
     }
 }
 
-fn by_units(toolkit: &Toolkit, form: Form, types: [ElemType; 4]) -> Result<Compiled, Error> {
-    let vector = form.vector as usize;
+/// The kernel that stores, of elements, what they are multiplied as, sums, results and lists.
+fn compile(toolkit: &Toolkit, form: Form, types: [ElemType; 5]) -> Result<Compiled, Error> {
+    let width = |reading| match reading {
+        Reading::Elements { .. } => 1,
+        _ => form.vector as usize,
+    };
     let grouped = form.grouping == Grouping::Rows;
+    let written = written(&form);
     let kernel = matmul_kernel::MatmulKernel::new(
         settings(form.units()[1]),
         hopper(),
@@ -95,50 +108,36 @@ fn by_units(toolkit: &Toolkit, form: Form, types: [ElemType; 4]) -> Result<Compi
         buffer(),
         optional(false),
         optional(grouped),
-        optional(false),
-        optional(false),
-        no_batch(),
-        sizes(),
-        strides(),
-        vector,
-        vector,
-        vector,
-        vector,
-        form,
-        types,
-    );
-    toolkit.compile(kernel)
-}
-
-fn by_planes(toolkit: &Toolkit, form: Form, types: [ElemType; 4]) -> Result<Compiled, Error> {
-    let width = |reading| match reading {
-        Reading::Elements { .. } => 1,
-        _ => form.vector as usize,
-    };
-    let grouped = form.grouping == Grouping::Rows;
-    let kernel = matmul_tensor_kernel::MatmulTensorKernel::new(
-        settings(form.units()[1]),
-        hopper(),
-        target(),
-        buffer(),
-        buffer(),
-        buffer(),
-        optional(false),
-        optional(grouped),
-        optional(grouped),
+        optional(grouped && form.plane > 0),
         optional(false),
         no_batch(),
         sizes(),
         strides(),
         width(form.readings[0]),
         width(form.readings[1]),
-        4,
+        written,
         form.vector as usize,
-        4,
+        written,
         form,
         types,
     );
-    toolkit.compile(kernel)
+    let compiled = toolkit.compile(kernel)?;
+    compiled.assert_no_local_memory();
+    // Two cubes of 256 units have a processor's registers; of planes that multiply others than halves, one has.
+    let most = match (form.plane, form.vector) {
+        (0, _) | (_, 8) => 128,
+        _ => 255,
+    };
+    compiled.assert_registers_at_most(most);
+    Ok(compiled)
+}
+
+/// Elements that a unit writes at a time.
+fn written(form: &Form) -> usize {
+    match form.plane {
+        0 => form.vector as usize,
+        _ => 4,
+    }
 }
 
 fn units_keep_their_sums_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
@@ -146,14 +145,13 @@ fn units_keep_their_sums_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
         MatmulTile::new([128, 128, 8], [8, 8]),
         MatmulTile::new([64, 64, 16], [4, 4]),
     ] {
-        for types in [[F32, F32, F32, I32], [BF16, F32, BF16, I32]] {
+        for types in [[F32, F32, F32, F32, I32], [BF16, F32, F32, BF16, I32]] {
             for grouping in [Grouping::Batches, Grouping::Rows] {
                 let form = Form {
                     grouping,
-                    ..form(tile, 4, 0)
+                    ..form(tile, 4, 0, 0)
                 };
-                let compiled = by_units(toolkit, form, types)?;
-                compiled.assert_no_local_memory();
+                let compiled = compile(toolkit, form, types)?;
                 compiled.assert_sass("LDS.128");
                 compiled.assert_sass("FFMA");
             }
@@ -169,10 +167,9 @@ fn planes_multiply_fragments(toolkit: &Toolkit) -> Result<(), Error> {
         for grouping in [Grouping::Batches, Grouping::Rows] {
             let form = Form {
                 grouping,
-                ..form(PLANES, 8, 32)
+                ..form(PLANES, 8, 32, 16)
             };
-            let compiled = by_planes(toolkit, form, [element, F32, element, I32])?;
-            compiled.assert_no_local_memory();
+            let compiled = compile(toolkit, form, [element, element, F32, element, I32])?;
             compiled.assert_sass("HMMA.16816.F32");
             // Operands come 16 bytes at a time.
             compiled.assert_sass("LDG.E.128");
@@ -182,89 +179,132 @@ fn planes_multiply_fragments(toolkit: &Toolkit) -> Result<(), Error> {
 }
 
 fn planes_read_every_order(toolkit: &Toolkit) -> Result<(), Error> {
-    let elements = |along_lines| Reading::Elements { along_lines };
-    for readings in [
-        [Reading::AcrossLines, Reading::AlongLines],
-        [Reading::AlongLines, Reading::AlongLines],
-        [elements(true), elements(false)],
-        [elements(false), elements(true)],
-    ] {
-        let by_line =
-            readings.map(|reading| reading == Reading::AlongLines || reading == elements(true));
-        let form = Form {
-            readings,
-            by_line,
-            ..form(PLANES, 8, 32)
-        };
-        let compiled = by_planes(toolkit, form, [BF16, F32, F32, I32])?;
-        compiled.assert_no_local_memory();
+    for readings in orders() {
+        let form = with_readings(form(PLANES, 8, 32, 16), readings);
+        let compiled = compile(toolkit, form, [BF16, BF16, F32, F32, I32])?;
         compiled.assert_sass("HMMA.16816.F32");
     }
     Ok(())
 }
 
-fn sums_are_added_in_vectors(toolkit: &Toolkit) -> Result<(), Error> {
-    let grouped = |form| Form {
-        grouping: Grouping::Rows,
+/// How A and B may be read, but for what the other cases have.
+fn orders() -> [[Reading; 2]; 4] {
+    let elements = |along_lines| Reading::Elements { along_lines };
+    [
+        [Reading::AcrossLines, Reading::AlongLines],
+        [Reading::AlongLines, Reading::AlongLines],
+        [elements(true), elements(false)],
+        [elements(false), elements(true)],
+    ]
+}
+
+fn with_readings(form: Form, readings: [Reading; 2]) -> Form {
+    let along = Reading::Elements { along_lines: true };
+    let by_line = readings.map(|reading| reading == Reading::AlongLines || reading == along);
+    let in_vectors = !readings
+        .iter()
+        .any(|reading| matches!(reading, Reading::Elements { .. }));
+    Form {
+        readings,
+        by_line,
+        buffers: if in_vectors { 2 } else { 1 },
         ..form
+    }
+}
+
+fn planes_multiply_tf32(toolkit: &Toolkit) -> Result<(), Error> {
+    let tile = MatmulTile {
+        depth: 16,
+        ..PLANES
     };
-    let by_units = grouped(form(MatmulTile::new([64, 64, 16], [4, 4]), 4, 0));
-    let kernel = matmul_add_kernel::MatmulAddKernel::new(
-        settings(by_units.units()[1]),
-        hopper(),
-        target(),
-        buffer(),
-        buffer(),
-        buffer(),
-        optional(false),
-        optional(true),
-        optional(true),
-        optional(true),
-        optional(true),
-        optional(false),
-        optional(false),
-        no_batch(),
-        sizes(),
-        strides(),
-        4,
-        4,
-        4,
-        4,
-        by_units,
-        [F32, F32, F32, I32, F32],
-    );
-    let compiled = toolkit.compile(kernel)?;
-    compiled.assert_no_local_memory();
-    compiled.assert_ptx("red.relaxed.gpu.global.add.v4.f32");
-    let by_planes = grouped(form(PLANES, 8, 32));
-    let kernel = matmul_add_tensor_kernel::MatmulAddTensorKernel::new(
-        settings(by_planes.units()[1]),
-        hopper(),
-        target(),
-        buffer(),
-        buffer(),
-        buffer(),
-        optional(false),
-        optional(true),
-        optional(false),
-        optional(true),
-        optional(true),
-        optional(false),
-        optional(false),
-        no_batch(),
-        sizes(),
-        strides(),
-        8,
-        8,
-        4,
-        8,
-        4,
-        by_planes,
-        [BF16, F32, F32, I32, F32],
-    );
-    let compiled = toolkit.compile(kernel)?;
-    compiled.assert_no_local_memory();
-    compiled.assert_ptx("red.relaxed.gpu.global.add.v4.f32");
-    compiled.assert_sass("HMMA.16816.F32");
+    let form = form(tile, 4, 32, 8);
+    let types = [F32, TF32, F32, F32, I32];
+    let compiled = compile(toolkit, form, types)?;
+    compiled.assert_sass("F32.TF32");
+    compiled.assert_sass("LDG.E.128");
+    // Operands are rounded, not cut off.
+    compiled.assert_ptx("cvt.rna.tf32.f32");
+    for readings in orders() {
+        let compiled = compile(toolkit, with_readings(form, readings), types)?;
+        compiled.assert_sass("F32.TF32");
+    }
+    Ok(())
+}
+
+fn planes_multiply_integers(toolkit: &Toolkit) -> Result<(), Error> {
+    let tile = MatmulTile {
+        depth: 64,
+        ..PLANES
+    };
+    let form = form(tile, 16, 32, 16);
+    for (element, instruction) in [(I8, "IMMA.16816.S8.S8"), (U8, "IMMA.16816.U8.U8")] {
+        let types = [element, element, I32, I32, I32];
+        let compiled = compile(toolkit, form, types)?;
+        compiled.assert_sass(instruction);
+        compiled.assert_sass("LDG.E.128");
+        for readings in orders() {
+            let compiled = compile(toolkit, with_readings(form, readings), types)?;
+            compiled.assert_sass(instruction);
+        }
+    }
+    Ok(())
+}
+
+/// With two buffers the units of a cube wait for each other once a tile, not twice.
+fn reads_ahead_of_multiplications(toolkit: &Toolkit) -> Result<(), Error> {
+    let types = [F16, F16, F32, F16, I32];
+    let two = form(PLANES, 8, 32, 16);
+    let one = Form { buffers: 1, ..two };
+    for (form, waits, tiles) in [(one, 2, 1), (two, 2, 2)] {
+        let compiled = compile(toolkit, form, types)?;
+        // One of the two waits is before the loop where there are two buffers.
+        assert_eq!(compiled.count_sass("BAR.SYNC"), waits, "{}", compiled.sass);
+        // Two vectors of each operand.
+        assert_eq!(compiled.count_sass("LDG.E.128"), 4 * tiles);
+    }
+    Ok(())
+}
+
+fn sums_are_added_in_vectors(toolkit: &Toolkit) -> Result<(), Error> {
+    let units = form(MatmulTile::new([64, 64, 16], [4, 4]), 4, 0, 0);
+    let planes = form(PLANES, 8, 32, 16);
+    for (form, element) in [(units, F32), (planes, BF16)] {
+        let form = Form {
+            grouping: Grouping::Rows,
+            ..form
+        };
+        let vector = form.vector as usize;
+        let kernel = matmul_add_kernel::MatmulAddKernel::new(
+            settings(form.units()[1]),
+            hopper(),
+            target(),
+            buffer(),
+            buffer(),
+            buffer(),
+            optional(false),
+            optional(true),
+            optional(form.plane == 0),
+            optional(true),
+            optional(true),
+            optional(false),
+            optional(false),
+            no_batch(),
+            sizes(),
+            strides(),
+            vector,
+            vector,
+            4,
+            vector,
+            written(&form),
+            form,
+            [element, element, F32, F32, I32, F32],
+        );
+        let compiled = toolkit.compile(kernel)?;
+        compiled.assert_no_local_memory();
+        compiled.assert_ptx("red.relaxed.gpu.global.add.v4.f32");
+        if form.plane > 0 {
+            compiled.assert_sass("HMMA.16816.F32");
+        }
+    }
     Ok(())
 }

@@ -1,0 +1,196 @@
+//! Products of rows, and of positions of K, in groups.
+
+use super::super::matmul::lists::place;
+use super::super::model::{handle, list};
+use super::model::{Element, Matrix, Outcome, close, dot, positions, product, run};
+use girih::Bounds;
+use girih::cuda::wgmma::Major;
+use girih::device::Device;
+use girih_kernels::raw::matmul::hopper::{Form, Product, Share, form, supports};
+use girih_testkit::{Rt, cases, needs};
+use half::bf16;
+
+cases! {
+    rows_in_groups needs [needs::WARPGROUP_MMA],
+    positions_of_k_in_groups needs [needs::WARPGROUP_MMA],
+}
+
+/// Which group each row is in, if any.
+pub fn groups(ends: &[i32], rows: usize) -> Vec<Option<usize>> {
+    let ends: Vec<usize> = ends
+        .iter()
+        .map(|&end| (end.max(0) as usize).min(rows))
+        .collect();
+    (0..rows)
+        .map(|row| {
+            (0..ends.len()).find(|&group| {
+                let begin = if group == 0 { 0 } else { ends[group - 1] };
+                (begin..ends[group]).contains(&row)
+            })
+        })
+        .collect()
+}
+
+/// A product of rows in groups, with rows of A from a list if there is one.
+pub fn grouped(
+    rt: &Rt,
+    rows: usize,
+    ends: &[i32],
+    sources: Option<(&[i32], Bounds)>,
+    share: Option<Share>,
+) -> Outcome {
+    let [columns, inner] = [520, 136];
+    let count = ends.len();
+    let rows_of_a = if sources.is_some() { 90 } else { rows };
+    let a = Matrix::<bf16>::new(rt, [1, rows_of_a, inner], Major::K, 6);
+    let b = Matrix::<bf16>::new(rt, [count, columns, inner], Major::Mn, 7);
+    let out = rt.poisoned_tensor::<bf16>(&[rows, columns], &[columns, 1]);
+    let (of_a, of_b, of_c) = (handle(&a.tensor), handle(&b.tensor), handle(&out));
+    let buffer = rt.put(ends);
+    let sources_buffer = sources.map(|(sources, _)| rt.put(sources));
+    let ends_list = list(&buffer);
+    let sources_list = sources_buffer.as_ref().map(list);
+    let device = Device::of(&rt.client);
+    let product = Product {
+        rows_of: [rows_of_a, rows],
+        products: count,
+        steps: [0, b.step, 0, 0],
+        ends: Some(&ends_list),
+        gather: sources_list.as_ref(),
+        bounds: sources.map_or(Bounds::Mask, |(_, bounds)| bounds),
+        ..product(
+            [&of_a, &of_b, &of_c],
+            [rows, columns, inner],
+            [&a.strides, &b.strides],
+            columns,
+        )
+    };
+    supports(&device, &product)?;
+    let chosen = form(&device, &product);
+    // Half of B's columns for each cube are a block of 64 at the least.
+    let form = match share {
+        Some(share) => Form {
+            share,
+            columns: 256,
+            stages: 4,
+            ..chosen
+        },
+        None => chosen,
+    };
+    run(&device, &product, form)?;
+    let got = rt.read_tensor(&out).map_err(|error| error.to_string())?;
+    let group_of = groups(ends, rows);
+    let zeros = vec![0.0; inner];
+    for at in positions(got.len()) {
+        let (row, column) = (at / columns, at % columns);
+        let line = match sources {
+            Some((sources, bounds)) => match place(sources[row].into(), rows_of_a, bounds) {
+                Some(source) => a.line(source),
+                None => &zeros,
+            },
+            None => a.line(row),
+        };
+        let (want, magnitude) = match group_of[row] {
+            Some(group) => dot(line, b.line(group * columns + column)),
+            None => (0.0, 0.0),
+        };
+        if !close(got[at], want, magnitude, inner) {
+            let got = got[at].wide();
+            return Err(format!(
+                "ends {ends:?}, {form:?}: row {row}, column {column} is {got}, not {want}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn rows_in_groups(rt: &Rt) -> Outcome {
+    let many: Vec<i32> = (0..70).map(|group| group * 9 + group % 5).collect();
+    let cases: [(usize, &[i32]); 7] = [
+        (300, &[300]),
+        (300, &[0, 150, 150, 300, 300]),
+        (300, &[129, 130, 258]),
+        (700, &[1, 130, 131, 131, 640]),
+        (300, &[-5, 1000, 1000]),
+        (300, &[0, 0, 0]),
+        (640, &many),
+    ];
+    for (rows, ends) in cases {
+        for share in [None, Some(Share::Nothing), Some(Share::A), Some(Share::B)] {
+            grouped(rt, rows, ends, None, share)?;
+        }
+    }
+    Ok(())
+}
+
+/// A product for each group of positions of K, of which some have what is no number beside a group's end.
+fn positions_of_k_in_groups(rt: &Rt) -> Outcome {
+    let device = Device::of(&rt.client);
+    let [rows, columns, inner] = [200, 264, 330];
+    let a = Matrix::<bf16>::new(rt, [1, rows, inner], Major::Mn, 13);
+    let b = Matrix::<bf16>::new(rt, [1, columns, inner], Major::Mn, 14);
+    // Position 129 is in no group of the second list of ends, and beside one.
+    let mut spoilt = a.values.clone();
+    for row in 0..rows {
+        spoilt[row * inner + 129] = f64::INFINITY;
+    }
+    let spoilt: Vec<bf16> = spoilt.into_iter().map(bf16::from_f64).collect();
+    let with_infinities = rt.put_strided(
+        &spoilt,
+        &[1, rows, inner],
+        &[a.step, a.strides[0], a.strides[1]],
+    );
+    for (ends, spoils) in [
+        (&[64, 64, 65, 300, 330][..], false),
+        (&[0, 129], true),
+        (&[-3, 1000], false),
+        (&[0, 0], false),
+    ] {
+        let count = ends.len();
+        let buffer = rt.put(ends);
+        let ends_list = list(&buffer);
+        let out =
+            rt.poisoned_tensor::<bf16>(&[count, rows, columns], &[rows * columns, columns, 1]);
+        let of_a = handle(if spoils { &with_infinities } else { &a.tensor });
+        let (of_b, of_c) = (handle(&b.tensor), handle(&out));
+        let product = Product {
+            products: count,
+            steps: [0, 0, rows * columns, 0],
+            ends: Some(&ends_list),
+            groups_of_inner: true,
+            ..product(
+                [&of_a, &of_b, &of_c],
+                [rows, columns, inner],
+                [&a.strides, &b.strides],
+                columns,
+            )
+        };
+        supports(&device, &product)?;
+        let chosen = form(&device, &product);
+        for share in [Share::Nothing, Share::A, Share::B] {
+            let form = Form {
+                columns: 256,
+                stages: 4,
+                share,
+                ..chosen
+            };
+            run(&device, &product, form)?;
+            let got = rt.read_tensor(&out).map_err(|error| error.to_string())?;
+            for at in positions(got.len()) {
+                let (row, column) = (at / columns, at % columns);
+                let (group, row) = (row / rows, row % rows);
+                let put = |end: i32| (end.max(0) as usize).min(inner);
+                let begin = if group == 0 { 0 } else { put(ends[group - 1]) };
+                let of = begin..put(ends[group]).max(begin);
+                let (want, magnitude) = dot(&a.line(row)[of.clone()], &b.line(column)[of]);
+                if !close(got[at], want, magnitude, inner) {
+                    let got = got[at].wide();
+                    return Err(format!(
+                        "ends {ends:?}, {form:?}: group {group}, row {row}, column {column} is {got}, not {want}"
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
+}
