@@ -205,9 +205,7 @@ pub fn scan(
     check::axis(CALL, "input", input, axis)?;
     check_element(&Device::of(client), input.dtype)?;
     let (shape, _) = check::dims(input);
-    let bytes = shape.iter().product::<usize>() * input.dtype.size();
-    // An empty buffer is none on some devices.
-    let output = TensorHandle::new_contiguous(shape, client.empty(bytes.max(1)), input.dtype);
+    let output = check::output(CALL, client, shape, input.dtype)?;
     scan_into(client, input, &output, axis, operation, options)?;
     Ok(output)
 }
@@ -325,18 +323,18 @@ impl Call<'_> {
         } = *self;
         check::axis(CALL, "input", input, axis)?;
         check_element(device, input.dtype)?;
-        check::within(CALL, "input", input)?;
+        check::within(CALL, device.client(), "input", input)?;
         let (shape, _) = check::dims(input);
         check::same_type(CALL, "output", output.dtype, input.dtype)?;
         check::shape(CALL, "output", output, &shape)?;
-        check::within(CALL, "output", output)?;
+        check::within(CALL, device.client(), "output", output)?;
         check::distinct(CALL, "output", output)?;
         match self.options.segments {
             None => Ok(()),
             Some(Segments::Flags(flags)) => {
                 check_integers(device, "flags", flags)?;
                 check::shape(CALL, "flags", flags, &shape)?;
-                check::within(CALL, "flags", flags)
+                check::within(CALL, device.client(), "flags", flags)
             }
             Some(Segments::Offsets(offsets)) => {
                 let given = offsets.shape().len();
@@ -349,7 +347,7 @@ impl Call<'_> {
                     });
                 }
                 check_integers(device, "offsets", offsets)?;
-                check::within(CALL, "offsets", offsets)
+                check::within(CALL, device.client(), "offsets", offsets)
             }
         }
     }

@@ -51,12 +51,12 @@ pub fn segment_reduce_backward(
     let device = Device::of(client);
     supports(CALL, &device, values.dtype, reduction)?;
     check_float(CALL, "values", values.dtype)?;
-    let shape = rows_of(CALL, "values", values)?;
+    let shape = rows_of(CALL, client, "values", values)?;
     let grouped = grouping.group(CALL, &device, shape[0])?;
     let of_segments = with_rows(&shape, grouped.ends.segments);
-    check_gradient(CALL, gradient, values.dtype, &of_segments)?;
+    check_gradient(CALL, client, gradient, values.dtype, &of_segments)?;
     let kind = Kind::from(reduction);
-    let args = check_args(CALL, kind, args, &of_segments)?;
+    let args = check_args(CALL, client, kind, args, &of_segments)?;
     let (values, rows) = (Rows::new(client, values), Rows::new(client, gradient));
     let elements = values.count * values.columns;
     let output = room(client, elements, values.element.size());
@@ -176,7 +176,7 @@ pub fn embedding_bag_backward(
     let bag = Bag::new(CALL, &device, table, index, grouping, options)?;
     check_float(CALL, "table", table.dtype)?;
     let of_bags = with_rows(&bag.shape, bag.grouped.ends.segments);
-    check_gradient(CALL, gradient, table.dtype, &of_bags)?;
+    check_gradient(CALL, client, gradient, table.dtype, &of_bags)?;
     let kind = Kind::from(options.reduction);
     if kind == Kind::Product {
         return Err(Error::Argument {
@@ -186,7 +186,7 @@ pub fn embedding_bag_backward(
             allowed: "Sum, Mean, Max or Min".into(),
         });
     }
-    let args = check_args(CALL, kind, bags.args.as_ref(), &of_bags)?;
+    let args = check_args(CALL, client, kind, bags.args.as_ref(), &of_bags)?;
     let counts = bags.counts.as_ref();
     if kind == Kind::Mean && counts.is_none() {
         return Err(missing(CALL, "counts"));
@@ -701,18 +701,20 @@ fn check_float(call: &'static str, argument: &'static str, given: ElemType) -> R
 
 fn check_gradient(
     call: &'static str,
+    client: &Client,
     gradient: &TensorHandle,
     element: ElemType,
     shape: &[usize],
 ) -> Result<()> {
     check::same_type(call, "gradient", gradient.dtype, element)?;
     check::shape(call, "gradient", gradient, shape)?;
-    check::within(call, "gradient", gradient)
+    check::within(call, client, "gradient", gradient)
 }
 
 /// The entries that extremes came from, as the call gave them.
 fn check_args<'a>(
     call: &'static str,
+    client: &Client,
     kind: Kind,
     args: Option<&'a TensorHandle>,
     shape: &[usize],
@@ -723,7 +725,7 @@ fn check_args<'a>(
     let args = args.ok_or_else(|| missing(call, "args"))?;
     check::same_type(call, "args", args.dtype, I32)?;
     check::shape(call, "args", args, shape)?;
-    check::within(call, "args", args)?;
+    check::within(call, client, "args", args)?;
     let (_, strides) = check::dims(args);
     let dense = TensorHandle::new_contiguous(shape.to_vec(), args.handle.clone(), I32);
     let (_, row_major) = check::dims(&dense);

@@ -204,9 +204,10 @@ fn reduced(
     const CALL: &str = "segment_reduce";
     let device = Device::of(client);
     supports(CALL, &device, values.dtype, reduction)?;
-    let mut shape = rows_of(CALL, "values", values)?;
+    let mut shape = rows_of(CALL, client, "values", values)?;
     let grouped = grouping.group(CALL, &device, shape[0])?;
     shape[0] = grouped.ends.segments;
+    check::elements(CALL, "the result", &shape)?;
     let kind = Kind::from(reduction);
     let rules = Rules {
         keeps_args: keeps_args && kind.has_args(),
@@ -278,10 +279,11 @@ fn supports(
 /// The shape of a tensor that has rows, all in its buffer.
 fn rows_of(
     call: &'static str,
+    client: &Client,
     argument: &'static str,
     tensor: &TensorHandle,
 ) -> Result<Vec<usize>> {
-    check::within(call, argument, tensor)?;
+    check::within(call, client, argument, tensor)?;
     let (shape, _) = check::dims(tensor);
     match shape.is_empty() {
         false => Ok(shape),

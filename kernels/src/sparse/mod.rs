@@ -78,7 +78,7 @@ pub fn combine_rows(
     check::index(CALL, &device, index)?;
     check_float(CALL, &device, "gradient", gradient.dtype)?;
     check::axis(CALL, "gradient", gradient, 0)?;
-    check::within(CALL, "gradient", gradient)?;
+    check::within(CALL, client, "gradient", gradient)?;
     let (mut shape, _) = check::dims(gradient);
     let entries = index.shape()[0];
     shape[0] = entries;
@@ -320,11 +320,11 @@ pub fn sparse_step(
             allowed: step.states().to_string(),
         });
     }
-    check_dense(CALL, "parameter", parameter)?;
+    check_dense(CALL, client, "parameter", parameter)?;
     for state in states {
         check::same_type(CALL, "a state", state.dtype, parameter.dtype)?;
         check::shape(CALL, "a state", state, &shape)?;
-        check_dense(CALL, "a state", state)?;
+        check_dense(CALL, client, "a state", state)?;
     }
     let SparseRows { index, rows } = gradient;
     check::index(CALL, &device, index)?;
@@ -333,7 +333,7 @@ pub fn sparse_step(
     let mut of_rows = shape.clone();
     of_rows[0] = count;
     check::shape(CALL, "gradient", rows, &of_rows)?;
-    check::within(CALL, "gradient", rows)?;
+    check::within(CALL, client, "gradient", rows)?;
     if count == 0 || shape.contains(&0) {
         return Ok(());
     }
@@ -425,8 +425,13 @@ fn check_float(
 }
 
 /// Every element follows the last, so that rows can be written where they are.
-fn check_dense(call: &'static str, argument: &'static str, tensor: &TensorHandle) -> Result<()> {
-    check::within(call, argument, tensor)?;
+fn check_dense(
+    call: &'static str,
+    client: &Client,
+    argument: &'static str,
+    tensor: &TensorHandle,
+) -> Result<()> {
+    check::within(call, client, argument, tensor)?;
     let (shape, strides) = check::dims(tensor);
     let dense = TensorHandle::new_contiguous(shape.clone(), tensor.handle.clone(), tensor.dtype);
     match strides == check::dims(&dense).1 || shape.contains(&0) {

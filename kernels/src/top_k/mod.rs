@@ -71,7 +71,7 @@ pub fn top_k(
 ) -> Result<(TensorHandle, TensorHandle)> {
     const CALL: &str = "top_k";
     check::axis(CALL, "keys", keys, axis)?;
-    check::within(CALL, "keys", keys)?;
+    check::within(CALL, client, "keys", keys)?;
     let len = keys.shape()[axis];
     places_of(CALL, "the axis", len, index)?;
     if k > len {
