@@ -1,8 +1,9 @@
 //! What every launcher asks of its arguments.
 
+use crate::fold::fold;
 use cubecl::client::Client;
 use cubecl::ir::ElemType;
-use cubecl::std::tensor::TensorHandle;
+use cubecl::std::tensor::{TensorHandle, into_contiguous};
 use girih::device::Device;
 use girih::{Error, Result};
 
@@ -17,17 +18,22 @@ pub(crate) fn index(call: &'static str, device: &Device, index: &TensorHandle) -
             allowed: "1".into(),
         });
     }
-    index_type(call, device, index.dtype)?;
+    index_type(call, device, "index", index.dtype)?;
     within(call, device.client(), "index", index)
 }
 
 /// Indices are integers that the device stores.
-pub(crate) fn index_type(call: &'static str, device: &Device, dtype: ElemType) -> Result<()> {
+pub(crate) fn index_type(
+    call: &'static str,
+    device: &Device,
+    argument: &'static str,
+    dtype: ElemType,
+) -> Result<()> {
     if !matches!(dtype, ElemType::Int(_) | ElemType::UInt(_)) {
         let allowed = "an integer type".into();
         return Err(Error::Element {
             call,
-            argument: "index",
+            argument,
             given: dtype,
             allowed,
         });
@@ -206,6 +212,29 @@ pub(crate) fn output(
     // An empty buffer is none on some devices.
     let handle = client.empty(bytes.max(dtype.size()));
     Ok(TensorHandle::new_contiguous(shape, handle, dtype))
+}
+
+/// The elements of a tensor in row-major order, one after another, in a buffer of no more: a kernel takes what its buffer has for
+/// the length of a list.
+pub(crate) fn list(client: &Client, tensor: &TensorHandle) -> TensorHandle {
+    let (shape, strides) = dims(tensor);
+    let count: usize = shape.iter().product();
+    let folded = fold(&shape, [&strides]);
+    let is_list = match folded.as_slice() {
+        [] => true,
+        [axis] => axis.strides == [1],
+        _ => false,
+    };
+    let handle = match is_list || count == 0 {
+        true => tensor.handle.clone(),
+        false => into_contiguous(client, tensor.clone().binding(), tensor.dtype).handle,
+    };
+    let behind = match count {
+        // An empty buffer is none on some devices.
+        0 => 0,
+        _ => handle.size_in_used() - (count * tensor.dtype.size()) as u64,
+    };
+    TensorHandle::new_contiguous(vec![count], handle.offset_end(behind), tensor.dtype)
 }
 
 /// No two elements of the tensor share a place.

@@ -296,7 +296,7 @@ impl Lists {
                     allowed: rank.to_string(),
                 });
             }
-            check::index_type(CALL, device, tensor.dtype)?;
+            check::index_type(CALL, device, argument, tensor.dtype)?;
             check::within(CALL, device.client(), argument, tensor)?;
         }
         check::shape(CALL, "offsets", offsets, &[table.shape()[0] + 1])?;

@@ -203,7 +203,7 @@ pub fn add_along_axis(
 pub fn supports_add_along_axis(client: &Client, element: ElemType, index: ElemType) -> Result<()> {
     let device = Device::of(client);
     check::element(ADD, &device, element)?;
-    check::index_type(ADD, &device, index)?;
+    check::index_type(ADD, &device, "index", index)?;
     adds(&device, element)
 }
 
@@ -225,7 +225,7 @@ pub(crate) fn check(
     check::axis(call, "table", table, axis)?;
     check::element(call, device, table.dtype)?;
     check::within(call, device.client(), "table", table)?;
-    check::index_type(call, device, index.dtype)?;
+    check::index_type(call, device, "index", index.dtype)?;
     let (mut shape, _) = check::dims(table);
     if index.shape().len() != shape.len() {
         return Err(Error::Rank {

@@ -192,7 +192,7 @@ pub fn gather_into(
 pub fn supports_gather(client: &Client, element: ElemType, index: ElemType) -> Result<()> {
     let device = Device::of(client);
     check::element("gather", &device, element)?;
-    check::index_type("gather", &device, index)
+    check::index_type("gather", &device, "index", index)
 }
 
 /// The record that `bounds` asks for.

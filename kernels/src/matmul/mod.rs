@@ -329,7 +329,7 @@ fn product(
     const CALL: &str = "matmul";
     let shape = product_shape(CALL, a, b)?;
     check::shape(CALL, "the result", c, &shape)?;
-    let types = Types::new(CALL, device, [a, b, c], options)?;
+    let types = Types::new(CALL, device, [a, b, c], "the result", options)?;
     let (batch, [rows, columns]) = split(&shape);
     let bias = bias_strides(
         CALL,
@@ -401,6 +401,9 @@ fn grouped(
     c: &TensorHandle,
     options: &MatmulOptions<'_>,
 ) -> Result<Problem> {
+    rank(call, "a", a, 2, false)?;
+    rank(call, "b", b, 3, false)?;
+    rank(call, "the result", c, 2, false)?;
     let route = Route {
         ends: Some(ends),
         ..Default::default()
@@ -431,7 +434,7 @@ fn grouped_inner(
     check::shape(CALL, "b", b, &[inner, columns])?;
     check_ends(CALL, device, ends, None)?;
     let groups = ends.shape()[0];
-    let types = Types::new(CALL, device, [a, b, c], options)?;
+    let types = Types::new(CALL, device, [a, b, c], "the result", options)?;
     let bias = bias_strides(
         CALL,
         device.client(),

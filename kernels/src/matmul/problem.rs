@@ -175,12 +175,13 @@ impl Types {
         call: &'static str,
         device: &Device,
         [a, b, c]: [&TensorHandle; 3],
+        result: &'static str,
         options: &MatmulOptions<'_>,
     ) -> Result<Self> {
         let (element, output) = (a.dtype, c.dtype);
         let work = work_type(call, "a", element)?;
         check::same_type(call, "b", b.dtype, element)?;
-        if work_type(call, "the result", output).map(is_float)? != is_float(work) {
+        if work_type(call, result, output).map(is_float)? != is_float(work) {
             let kind = if is_float(work) {
                 "a float type"
             } else {
@@ -188,7 +189,7 @@ impl Types {
             };
             return Err(Error::Element {
                 call,
-                argument: "the result",
+                argument: result,
                 given: output,
                 allowed: format!("{kind}, as of the operands"),
             });
@@ -204,10 +205,10 @@ impl Types {
         for dtype in [element, work, output] {
             check::element(call, device, dtype)?;
         }
-        for (argument, tensor) in [("a", a), ("b", b), ("the result", c)] {
+        for (argument, tensor) in [("a", a), ("b", b), (result, c)] {
             check::within(call, device.client(), argument, tensor)?;
         }
-        check::distinct(call, "the result", c)?;
+        check::distinct(call, result, c)?;
         Ok(Self {
             element,
             work,

@@ -183,6 +183,7 @@ pub(super) fn problem(
     adds: bool,
     options: &MatmulOptions<'_>,
 ) -> Result<Problem> {
+    let result = if adds { "target" } else { "the result" };
     let [rows_a, inner] = [a.shape()[0], a.shape()[1]];
     let is_grouped = route.ends.is_some();
     let (of_b, b_shape) = (check::dims(b).1, check::dims(b).0);
@@ -226,7 +227,7 @@ pub(super) fn problem(
     };
     in_order("the rows of a", rows_a, route.gather.is_some())?;
     in_order("the rows of the result", rows_c, route.scatter.is_some())?;
-    check::shape(call, "the result", c, &[rows_c, columns])?;
+    check::shape(call, result, c, &[rows_c, columns])?;
     for (argument, given) in [
         ("rows", rows),
         ("rows of a", rows_a),
@@ -241,7 +242,7 @@ pub(super) fn problem(
             });
         }
     }
-    let types = Types::new(call, device, [a, b, c], options)?;
+    let types = Types::new(call, device, [a, b, c], result, options)?;
     if let Some(weights) = route.weights {
         check::shape(call, "weights", weights, &[rows])?;
         if !matches!(weights.dtype, ElemType::Float(_)) || !matches!(types.work, ElemType::Float(_))

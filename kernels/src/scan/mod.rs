@@ -88,8 +88,9 @@ pub enum Determinism {
 pub enum Segments<'a> {
     /// At every element whose flag, an integer, is not 0; the flags have the input's shape, and any strides.
     Flags(&'a TensorHandle),
-    /// At these positions along the axis, the same in every row: a list of integers in ascending order. Equal ones are
-    /// segments without elements, and those past the end of the axis are none.
+    /// At these positions along the axis, the same in every row: a list of integers in ascending order, of any stride. Equal
+    /// ones are segments without elements, and those below 0 or past the end of the axis are none. Where one is before the
+    /// last, some segments begin elsewhere.
     Offsets(&'a TensorHandle),
 }
 
@@ -304,14 +305,14 @@ impl Call<'_> {
         if shape.contains(&0) {
             return Ok(self.options.path.unwrap_or(ScanPath::Direct));
         }
-        launch::scan::<O>(
-            &device,
-            self.input,
-            self.output,
-            self.axis,
-            exactness,
-            &self.options,
-        )
+        let packed;
+        let mut options = self.options;
+        if let Some(Segments::Offsets(offsets)) = options.segments {
+            packed = check::list(self.client, offsets);
+            options.segments = Some(Segments::Offsets(&packed));
+        }
+        let (input, output) = (self.input, self.output);
+        launch::scan::<O>(&device, input, output, self.axis, exactness, &options)
     }
 
     fn check(&self, device: &Device) -> Result<()> {

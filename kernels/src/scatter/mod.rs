@@ -13,6 +13,11 @@ pub(crate) mod tile;
 mod tiled;
 pub(crate) mod vote;
 
+/// The examples of the book's chapter.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/src/scatters.md")]
+mod book {}
+
 use crate::check;
 use crate::gather::report;
 use crate::plan::Walk;
@@ -276,7 +281,7 @@ pub fn supports_scatter(
     let device = Device::of(client);
     number(element)?;
     check::element(CALL, &device, element)?;
-    check::index_type(CALL, &device, index)?;
+    check::index_type(CALL, &device, "index", index)?;
     let fits = |width: &usize| row.is_multiple_of(*width);
     let combines = path::atomic_widths(&device, mode, element).iter().any(fits);
     match mode == ScatterMode::Set || combines {

@@ -1,9 +1,9 @@
 //! Bags: segments of rows of a table, which indices name.
 
 use super::grouping::{Grouped, Grouping};
-use super::launch::{Job, Rows, list};
+use super::launch::{Job, Rows};
 use super::{Kind, Reduction, Rules, rows_of, supports};
-use crate::check;
+use crate::check::{self, list};
 use crate::gather::report;
 use cubecl::client::Client;
 use cubecl::ir::{ElemType, IntKind, UIntKind};
@@ -155,9 +155,9 @@ impl Bag {
         options: BagOptions<'_>,
     ) -> Result<Self> {
         let client = device.client();
-        supports(call, device, table.dtype, options.reduction)?;
+        supports(call, device, "table", table.dtype, options.reduction)?;
         let shape = rows_of(call, client, "table", table)?;
-        check::index_type(call, device, index.dtype)?;
+        check::index_type(call, device, "index", index.dtype)?;
         check::within(call, client, "index", index)?;
         let rank = index.shape().len();
         if !(1..=2).contains(&rank) {
@@ -206,6 +206,6 @@ pub fn supports_embedding_bag(
 ) -> Result<()> {
     const CALL: &str = "embedding_bag";
     let device = Device::of(client);
-    supports(CALL, &device, element, reduction)?;
-    check::index_type(CALL, &device, index)
+    supports(CALL, &device, "table", element, reduction)?;
+    check::index_type(CALL, &device, "index", index)
 }

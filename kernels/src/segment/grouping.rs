@@ -2,8 +2,8 @@
 // CubeCL's macro writes undocumented twins of the kernels.
 #![allow(missing_docs)]
 
-use super::launch::{Ends, buffer, list, room};
-use crate::check;
+use super::launch::{Ends, buffer, room};
+use crate::check::{self, list};
 use crate::sort::{SortOptions, sort_with_indices};
 use cubecl::ir::{ElemType, UIntKind};
 use cubecl::prelude::*;

@@ -203,7 +203,7 @@ fn reduced(
 ) -> Result<SegmentReduced> {
     const CALL: &str = "segment_reduce";
     let device = Device::of(client);
-    supports(CALL, &device, values.dtype, reduction)?;
+    supports(CALL, &device, "values", values.dtype, reduction)?;
     let mut shape = rows_of(CALL, client, "values", values)?;
     let grouped = grouping.group(CALL, &device, shape[0])?;
     shape[0] = grouped.ends.segments;
@@ -249,19 +249,26 @@ pub fn supports_segment_reduce(
     element: ElemType,
     reduction: Reduction,
 ) -> Result<()> {
-    supports("segment_reduce", &Device::of(client), element, reduction)
+    supports(
+        "segment_reduce",
+        &Device::of(client),
+        "values",
+        element,
+        reduction,
+    )
 }
 
 fn supports(
     call: &'static str,
     device: &Device,
+    argument: &'static str,
     element: ElemType,
     reduction: Reduction,
 ) -> Result<()> {
     use FloatKind::{BF16, F16, F32, F64};
     let refused = |allowed: &str| Error::Element {
         call,
-        argument: "values",
+        argument,
         given: element,
         allowed: allowed.into(),
     };

@@ -8,10 +8,10 @@ pub(crate) mod raw {
     pub use super::kernels::step_kernel;
 }
 
-use crate::check;
+use crate::check::{self, list};
 use crate::compact::{CompactOptions, run_length};
 use crate::segment::gradient::{address, each};
-use crate::segment::launch::{Columns, Ends, Job, Rows, buffer, list, plan, room, sum_type, teams};
+use crate::segment::launch::{Columns, Ends, Job, Rows, buffer, plan, room, sum_type, teams};
 use crate::segment::{Kind, Rules};
 use crate::sort::{SortOptions, sort_with_indices};
 use cubecl::client::Client;
@@ -318,6 +318,14 @@ pub fn sparse_step(
             argument: "the number of states",
             given: states.len().to_string(),
             allowed: step.states().to_string(),
+        });
+    }
+    if let SparseStep::Adam { time: 0, .. } = step {
+        return Err(Error::Argument {
+            call: CALL,
+            argument: "the time of Adam's step",
+            given: "0".into(),
+            allowed: "1 or more: how many steps were made, with this one".into(),
         });
     }
     check_dense(CALL, client, "parameter", parameter)?;

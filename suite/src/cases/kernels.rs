@@ -8,6 +8,7 @@ mod histogram;
 pub mod hopper;
 mod keys;
 pub mod matmul;
+mod misuse;
 pub(super) mod model;
 mod paged;
 mod refusals;
@@ -30,6 +31,7 @@ pub fn cases() -> Vec<Case> {
         explain::cases(),
         gather::cases(),
         matmul::all_cases(),
+        misuse::cases(),
         histogram::cases(),
         hopper::cases(),
         scatter::cases(),
