@@ -138,6 +138,7 @@ pub fn scatter_sum<const D: usize, K: Kind>(
     let options = options.into();
     let argument = || Argument::new("updates", &updates);
     let call = Call::new("scatter_sum", argument(), axis)?;
+    call.makes(axis, extent)?;
     call.scatters(&index, argument(), extent, ScatterMode::Add, &options)?;
     let report = Report::new(&index, axis, extent, options.bounds);
     let outputs = K::scatter_sum(

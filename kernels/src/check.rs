@@ -201,6 +201,24 @@ pub(crate) fn elements(
     }
 }
 
+/// Whether a result of that shape has elements that can be counted: what launchers refuse that make one from a number of the
+/// caller's.
+///
+/// ```
+/// use girih_kernels::supports_shape;
+///
+/// assert!(supports_shape("gather", &[1 << 20, 128]).is_ok());
+/// let refused = supports_shape("gather", &[1 << 40, 1 << 20]).unwrap_err();
+/// assert!(refused.to_string().starts_with("the result counts 1152921504606846976; gather takes up to"));
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Size`] of more elements than memory of any size has.
+pub fn supports_shape(call: &'static str, shape: &[usize]) -> Result<()> {
+    elements(call, "the result", shape).map(|_| ())
+}
+
 /// A new tensor for what the call gives: contiguous, of any content.
 pub(crate) fn output(
     call: &'static str,

@@ -18,6 +18,7 @@ mod tune;
 pub use activation::Activation;
 pub use options::{MatmulOptions, MatmulPath, MatmulTile, Route};
 pub use plan::MatmulPlan;
+pub use problem::MOST_GROUPS;
 pub use routed::{
     Routed, explain_gather_matmul_scatter, gather_matmul, gather_matmul_scatter_into,
 };

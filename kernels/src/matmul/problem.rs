@@ -10,8 +10,8 @@ use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
 use girih::{Bounds, Error, Result};
 
-/// Groups of rows that a product may have: a unit looks through them one by one.
-const MOST_GROUPS: usize = 65_535;
+/// The most groups that a product may have: a unit looks through them one by one.
+pub const MOST_GROUPS: usize = 65_535;
 
 /// A product.
 #[derive(Clone, Debug)]

@@ -11,6 +11,7 @@ pub mod matmul;
 mod misuse;
 pub(super) mod model;
 mod paged;
+mod parts;
 mod refusals;
 pub mod scan;
 mod scatter;
@@ -36,6 +37,7 @@ pub fn cases() -> Vec<Case> {
         hopper::cases(),
         scatter::cases(),
         paged::cases(),
+        parts::cases(),
         refusals::cases(),
         scan::cases(),
         segment::cases(),
