@@ -1,11 +1,10 @@
 //! The ops.
 
-use burn::backend::DispatchTensor;
 use burn::tensor::{Int, Tensor};
 use girih::Bounds;
 use girih_kernels::{ScatterMode, ScatterOptions};
 
-use crate::checked::Report;
+use crate::checked::{Report, checked};
 use crate::kind::Kind;
 use crate::validate::{Argument, Call};
 use crate::{Checked, Error};
@@ -148,13 +147,4 @@ pub fn scatter_sum<const D: usize, K: Kind>(
         options,
     );
     Ok(checked(outputs, report))
-}
-
-/// An op's outputs as tensors; the record means something only where there is a report.
-fn checked<const D: usize, K: Kind>(
-    (values, record): (DispatchTensor, Option<DispatchTensor>),
-    report: Option<Report>,
-) -> Checked<Tensor<D, K>> {
-    let report = report.zip(record.map(Tensor::from_dispatch));
-    Checked::new(Tensor::from_dispatch(values), report)
 }

@@ -11,7 +11,7 @@ use burn::backend::{Dispatch, DispatchTensor};
 use burn::tensor::{Float, Int, Tensor};
 use girih::Bounds;
 
-use crate::checked::Report;
+use crate::checked::{Report, checked};
 use crate::kind::Kind;
 use crate::validate::{Argument, Call};
 use crate::{Checked, Error};
@@ -26,8 +26,8 @@ impl LookupKind for Int {}
 mod sealed {
     use super::{Bounds, DispatchTensor};
 
-    /// A result and the record of an index out of range.
-    type Recorded = (DispatchTensor, DispatchTensor);
+    /// A result, and the record of an index out of range where there may be one.
+    pub type Recorded = (DispatchTensor, Option<DispatchTensor>);
 
     pub trait Lookups {
         fn take(
@@ -55,16 +55,29 @@ mod sealed {
     }
 }
 
+/// Calls the op that keeps a record where there is one to keep, else the one without.
+macro_rules! recorded {
+    ($bounds:ident, $op:ident, $alone:ident($($argument:ident),*)) => {
+        match $bounds {
+            Bounds::Report => {
+                let (values, record) = Dispatch::$op($($argument),*);
+                (values, Some(record))
+            }
+            _ => (Dispatch::$alone($($argument),*), None),
+        }
+    };
+}
+
 macro_rules! lookups {
-    ($kind:ident: $take:ident, $sum:ident, $paged:ident) => {
+    ($kind:ident: $take:ident, $take_alone:ident, $sum:ident, $sum_alone:ident, $paged:ident, $paged_alone:ident) => {
         impl sealed::Lookups for $kind {
             fn take(
                 table: DispatchTensor,
                 index: DispatchTensor,
                 axis: usize,
                 bounds: Bounds,
-            ) -> (DispatchTensor, DispatchTensor) {
-                Dispatch::$take(table, index, axis, bounds)
+            ) -> sealed::Recorded {
+                recorded!(bounds, $take, $take_alone(table, index, axis, bounds))
             }
 
             fn sum(
@@ -73,8 +86,12 @@ macro_rules! lookups {
                 axis: usize,
                 extent: usize,
                 bounds: Bounds,
-            ) -> (DispatchTensor, DispatchTensor) {
-                Dispatch::$sum(updates, index, axis, extent, bounds)
+            ) -> sealed::Recorded {
+                recorded!(
+                    bounds,
+                    $sum,
+                    $sum_alone(updates, index, axis, extent, bounds)
+                )
             }
 
             fn paged(
@@ -83,14 +100,20 @@ macro_rules! lookups {
                 offsets: DispatchTensor,
                 rows: usize,
                 bounds: Bounds,
-            ) -> (DispatchTensor, DispatchTensor) {
-                Dispatch::$paged(pages, table, offsets, rows, bounds)
+            ) -> sealed::Recorded {
+                recorded!(
+                    bounds,
+                    $paged,
+                    $paged_alone(pages, table, offsets, rows, bounds)
+                )
             }
         }
     };
 }
-lookups!(Float: take_along_float, sum_along_float, paged_gather_float);
-lookups!(Int: take_along_int, sum_along_int, paged_gather_int);
+lookups!(Float: take_along_float, take_along_float_alone, sum_along_float, sum_along_float_alone, paged_gather_float,
+    paged_gather_float_alone);
+lookups!(Int: take_along_int, take_along_int_alone, sum_along_int, sum_along_int_alone, paged_gather_int,
+    paged_gather_int_alone);
 
 /// Elements of `table` along `axis`: `out[.., j, ..] = table[.., index[.., j, ..], ..]`, where the `..` are the same
 /// coordinates on every side.
@@ -228,13 +251,4 @@ fn reported<const D: usize>(
         }
         _ => None,
     }
-}
-
-/// An op's outputs as tensors; the record means something only where there is a report.
-fn checked<const D: usize, K: LookupKind>(
-    (values, record): (DispatchTensor, DispatchTensor),
-    report: Option<Report>,
-) -> Checked<Tensor<D, K>> {
-    let report = report.map(|report| (report, Tensor::from_dispatch(record)));
-    Checked::new(Tensor::from_dispatch(values), report)
 }

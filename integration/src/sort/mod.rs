@@ -38,6 +38,8 @@ mod sealed {
     use super::{DispatchTensor, Side};
 
     pub trait Sorts {
+        fn alone(tensor: DispatchTensor, axis: usize, descending: bool) -> DispatchTensor;
+
         fn sort(
             tensor: DispatchTensor,
             axis: usize,
@@ -84,9 +86,13 @@ mod sealed {
 }
 
 macro_rules! sorts {
-    ($kind:ident: $sort:ident, $places:ident, $top_k:ident, $search:ident, $unique:ident, $unique_all:ident,
+    ($kind:ident: $alone:ident, $sort:ident, $places:ident, $top_k:ident, $search:ident, $unique:ident, $unique_all:ident,
      $histogram:ident, $weigh:ident) => {
         impl sealed::Sorts for $kind {
+            fn alone(tensor: DispatchTensor, axis: usize, descending: bool) -> DispatchTensor {
+                Dispatch::$alone(tensor, axis, descending)
+            }
+
             fn sort(
                 tensor: DispatchTensor,
                 axis: usize,
@@ -150,9 +156,9 @@ macro_rules! sorts {
         }
     };
 }
-sorts!(Float: sort_with_places_float, places_of_sorted_float, top_k_float, search_sorted_float, unique_float,
+sorts!(Float: sort_alone_float, sort_with_places_float, places_of_sorted_float, top_k_float, search_sorted_float, unique_float,
     unique_all_float, histogram_float, weigh_float);
-sorts!(Int: sort_with_places_int, places_of_sorted_int, top_k_int, search_sorted_int, unique_int, unique_all_int,
+sorts!(Int: sort_alone_int, sort_with_places_int, places_of_sorted_int, top_k_int, search_sorted_int, unique_int, unique_all_int,
     histogram_int, weigh_int);
 
 /// The elements along `axis` in ascending order, or in descending order.
@@ -179,7 +185,9 @@ pub fn sort<const D: usize, K: SortKind>(
     axis: usize,
     descending: bool,
 ) -> Result<Tensor<D, K>, Error> {
-    Ok(sort_with_indices(tensor, axis, descending)?.0)
+    Call::new("sort", Argument::new("tensor", &tensor), axis)?.sorts()?;
+    let sorted = K::alone(tensor.into_dispatch(), axis, descending);
+    Ok(Tensor::from_dispatch(sorted))
 }
 
 /// As [`sort`](sort()), and where along the axis each element was.
