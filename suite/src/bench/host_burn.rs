@@ -9,6 +9,8 @@ use girih_burn::{
 };
 use girih_testkit::Rt;
 
+/// Calls of a burst: Burn's queue has 32 places, and a call takes up to four, for the op and for what is dropped.
+const LAUNCHES: usize = 8;
 /// Rows of tiny tensors, and elements of a row.
 const TINY: [usize; 2] = [16, 16];
 
@@ -46,10 +48,10 @@ impl Tiny {
 type Op = fn(&Tiny) -> Result<(), Error>;
 
 /// Calls on tiny tensors: girih's ops with and without autodiff, and Burn's `select` to hold them against.
-pub fn calls(rt: &Rt) -> Vec<Call<'_>> {
+pub fn calls(rt: &Rt) -> Vec<Call<'static>> {
     let device = Device::new(rt.device.clone());
     let tiny = Tiny::new(&device);
-    let mut calls: Vec<Call> = POLICIES
+    let mut calls: Vec<Call<'static>> = POLICIES
         .into_iter()
         .map(|bounds| gathers("burn", &tiny.table, &tiny.index, bounds))
         .collect();
@@ -69,16 +71,23 @@ pub fn calls(rt: &Rt) -> Vec<Call<'_>> {
     for (name, op) in own() {
         calls.push(on(&tiny, name, "burn's own", None, op));
     }
-    calls
+    let in_bursts = |call: Call<'static>| {
+        let device = device.clone();
+        // What fusion has queued is not known to the client.
+        call.in_bursts(LAUNCHES, move || {
+            device.sync().map_err(|error| error.to_string())
+        })
+    };
+    calls.into_iter().map(in_bursts).collect()
 }
 
-fn on<'a>(
+fn on(
     tiny: &Tiny,
     name: &'static str,
     way: &'static str,
     bounds: Option<Bounds>,
     op: Op,
-) -> Call<'a> {
+) -> Call<'static> {
     let tiny = tiny.clone();
     Call::new(name, way, bounds, move || {
         op(&tiny).map_err(|error| error.to_string())
@@ -86,12 +95,12 @@ fn on<'a>(
 }
 
 /// girih's gather.
-fn gathers<'a>(
+fn gathers(
     way: &'static str,
     table: &Tensor<2>,
     index: &Tensor<1, Int>,
     bounds: Bounds,
-) -> Call<'a> {
+) -> Call<'static> {
     let (table, index) = (table.clone(), index.clone());
     Call::new("gather", way, Some(bounds), move || {
         gather(table.clone(), 0, index.clone(), bounds)
