@@ -18,7 +18,7 @@ use std::time::Instant;
 /// Launches of a burst: few enough that no queue fills up, after which the host would wait for the device.
 const LAUNCHES: usize = 32;
 /// Calls of a window, and windows, of which the median counts.
-const CALLS: usize = 256;
+const CALLS: usize = 64;
 const WINDOWS: usize = 5;
 /// Bursts, of which the median counts.
 const BURSTS: usize = 40;

@@ -1,6 +1,6 @@
 //! The ops.
 
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{AsIndex, Int, Tensor};
 use girih::Bounds;
 use girih_kernels::{ScatterMode, ScatterOptions};
 
@@ -11,7 +11,7 @@ use crate::{Checked, Error};
 
 /// Slices of `table` along `axis`: `out[.., n, ..] = table[.., index[n], ..]`.
 ///
-/// Indices count from 0; one may occur many times. An index out of range is what `bounds` says: it gives
+/// An axis below 0 counts from the end. Indices count from 0; one may occur many times. An index out of range is what `bounds` says: it gives
 /// zeros under `Mask` and `Report`, the nearest slice under `Clamp`, a slice counted from the end
 /// under `Wrap` (zeros beyond that), and undefined behaviour under `Assume`. The gradient of
 /// `table` is the sum of the gradients of the copies of each slice.
@@ -33,12 +33,13 @@ use crate::{Checked, Error};
 /// ```
 pub fn gather<const D: usize, K: Kind>(
     table: Tensor<D, K>,
-    axis: usize,
+    axis: impl AsIndex,
     index: Tensor<1, Int>,
     bounds: Bounds,
 ) -> Result<Checked<Tensor<D, K>>, Error> {
     let call = Call::new("gather", Argument::new("table", &table), axis)?;
     call.gathers(&index, bounds)?;
+    let axis = call.axis();
     let report = Report::new(&index, axis, call.extent(), bounds);
     let outputs = K::gather(table.into_dispatch(), index.into_dispatch(), axis, bounds);
     Ok(checked(outputs, report))
@@ -78,7 +79,7 @@ pub fn gather<const D: usize, K: Kind>(
 /// ```
 pub fn scatter<const D: usize, K: Kind>(
     target: Tensor<D, K>,
-    axis: usize,
+    axis: impl AsIndex,
     index: Tensor<1, Int>,
     updates: Tensor<D, K>,
     mode: ScatterMode,
@@ -86,7 +87,7 @@ pub fn scatter<const D: usize, K: Kind>(
 ) -> Result<Checked<Tensor<D, K>>, Error> {
     let options = options.into();
     let call = Call::new("scatter", Argument::new("target", &target), axis)?;
-    let extent = call.extent();
+    let (axis, extent) = (call.axis(), call.extent());
     call.scatters(
         &index,
         Argument::new("updates", &updates),
@@ -129,7 +130,7 @@ pub fn scatter<const D: usize, K: Kind>(
 /// ```
 pub fn scatter_sum<const D: usize, K: Kind>(
     updates: Tensor<D, K>,
-    axis: usize,
+    axis: impl AsIndex,
     index: Tensor<1, Int>,
     extent: usize,
     options: impl Into<ScatterOptions>,
@@ -138,6 +139,7 @@ pub fn scatter_sum<const D: usize, K: Kind>(
     let argument = || Argument::new("updates", &updates);
     let call = Call::new("scatter_sum", argument(), axis)?;
     call.scatters(&index, argument(), extent, ScatterMode::Add, &options)?;
+    let axis = call.axis();
     let report = Report::new(&index, axis, extent, options.bounds);
     let outputs = K::scatter_sum(
         updates.into_dispatch(),

@@ -10,7 +10,7 @@ mod segments;
 
 use burn::backend::DispatchDevice;
 use burn::backend::cubecl::dtype_to_storage_type;
-use burn::tensor::{DType, Device, Int, Shape, Tensor, kind::Basic};
+use burn::tensor::{AsIndex, DType, Device, Int, Shape, Tensor, kind::Basic};
 use burn_cubecl::CubeDevice;
 use cubecl::ir::ElemType;
 use girih::Bounds;
@@ -65,16 +65,12 @@ impl Argument {
 
 impl Call {
     /// A call with its first tensor, which has `axis` and is on a device with CubeCL.
-    pub(crate) fn new(name: &'static str, first: Argument, axis: usize) -> Result<Self, Error> {
-        let rank = first.shape.num_dims();
-        if axis >= rank {
-            return Err(Error::Kernel(girih::Error::Axis {
-                call: name,
-                argument: first.name,
-                axis,
-                rank,
-            }));
-        }
+    pub(crate) fn new(
+        name: &'static str,
+        first: Argument,
+        axis: impl AsIndex,
+    ) -> Result<Self, Error> {
+        let axis = counted(name, &first, axis.as_index())?;
         let device = first.device.clone();
         let client = cube(device.as_dispatch()).ok_or_else(|| Error::Backend {
             call: name,
@@ -89,6 +85,11 @@ impl Call {
             device,
             client,
         })
+    }
+
+    /// The axis, counted from the first one.
+    pub(crate) fn axis(&self) -> usize {
+        self.axis
     }
 
     /// The first tensor's extent along the axis.
@@ -321,6 +322,27 @@ impl Call {
             given: format!("{:?}", argument.device),
             allowed: format!("{:?}", self.device),
         })
+    }
+}
+
+/// An axis of a tensor, counted from the first one; one below 0 is counted from the end.
+fn counted(call: &'static str, of: &Argument, axis: isize) -> Result<usize, Error> {
+    let rank = of.shape.num_dims();
+    let place = if axis < 0 { axis + rank as isize } else { axis };
+    match usize::try_from(place) {
+        Ok(place) if place < rank => Ok(place),
+        Ok(axis) => Err(Error::Kernel(girih::Error::Axis {
+            call,
+            argument: of.name,
+            axis,
+            rank,
+        })),
+        Err(_) => Err(Error::Kernel(girih::Error::Argument {
+            call,
+            argument: "axis",
+            given: axis.to_string(),
+            allowed: format!("an axis of {}, in -{rank}..{rank}", of.name),
+        })),
     }
 }
 

@@ -8,7 +8,7 @@ pub use backend::LookupBackend;
 pub(crate) use cube::adds;
 
 use burn::backend::{Dispatch, DispatchTensor};
-use burn::tensor::{Float, Int, Tensor};
+use burn::tensor::{AsIndex, Float, Int, Tensor};
 use girih::Bounds;
 
 use crate::checked::{Report, checked};
@@ -140,12 +140,13 @@ lookups!(Int: take_along_int, take_along_int_alone, sum_along_int, sum_along_int
 /// ```
 pub fn take_along_axis<const D: usize, K: LookupKind>(
     table: Tensor<D, K>,
-    axis: usize,
+    axis: impl AsIndex,
     index: Tensor<D, Int>,
     bounds: Bounds,
 ) -> Result<Checked<Tensor<D, K>>, Error> {
     let call = Call::new("take_along_axis", Argument::new("table", &table), axis)?;
     call.takes(&index, bounds)?;
+    let axis = call.axis();
     let report = reported(&index, axis, call.extent(), bounds);
     let outputs = K::take(table.into_dispatch(), index.into_dispatch(), axis, bounds);
     Ok(checked(outputs, report))
@@ -174,13 +175,14 @@ pub fn take_along_axis<const D: usize, K: LookupKind>(
 /// ```
 pub fn sum_along_axis<const D: usize, K: LookupKind>(
     updates: Tensor<D, K>,
-    axis: usize,
+    axis: impl AsIndex,
     index: Tensor<D, Int>,
     extent: usize,
     bounds: Bounds,
 ) -> Result<Checked<Tensor<D, K>>, Error> {
     let call = Call::new("sum_along_axis", Argument::new("updates", &updates), axis)?;
     call.adds_along(&index, bounds)?;
+    let axis = call.axis();
     let report = reported(&index, axis, extent, bounds);
     let (updates, index) = (updates.into_dispatch(), index.into_dispatch());
     let outputs = K::sum(updates, index, axis, extent, bounds);
