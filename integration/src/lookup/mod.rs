@@ -181,7 +181,7 @@ pub fn sum_along_axis<const D: usize, K: LookupKind>(
     bounds: Bounds,
 ) -> Result<Checked<Tensor<D, K>>, Error> {
     let call = Call::new("sum_along_axis", Argument::new("updates", &updates), axis)?;
-    call.makes(axis, extent)?;
+    call.makes(call.axis(), extent)?;
     call.adds_along(&index, bounds)?;
     let axis = call.axis();
     let report = reported(&index, axis, extent, bounds);
