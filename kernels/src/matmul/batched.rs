@@ -3,7 +3,7 @@
 use super::launch::compute;
 use super::plan::plan;
 use super::problem::{batched, output_type, product_shape, work_type};
-use super::result::{described, empty};
+use super::result::described;
 use super::{MatmulOptions, MatmulPlan};
 use crate::check;
 use cubecl::client::Client;
@@ -61,7 +61,7 @@ pub fn matmul(
 ) -> Result<TensorHandle> {
     const CALL: &str = "matmul";
     let shape = product_shape(CALL, a, b)?;
-    let out = empty(client, shape, output_type(CALL, a, options)?);
+    let out = check::output(CALL, client, shape, output_type(CALL, a, options)?)?;
     matmul_into(client, a, b, &out, options)?;
     Ok(out)
 }
@@ -109,7 +109,7 @@ pub fn explain_matmul(
     const CALL: &str = "matmul";
     let device = Device::of(client);
     let shape = product_shape(CALL, a, b)?;
-    let out = described(a, shape, output_type(CALL, a, options)?);
+    let out = described(CALL, a, shape, output_type(CALL, a, options)?)?;
     let problem = batched(CALL, &device, [a, b, &out], options)?;
     Ok(plan(&device, &problem, options)?.explain(&problem))
 }

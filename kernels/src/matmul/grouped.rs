@@ -3,8 +3,9 @@
 use super::launch::compute;
 use super::plan::plan;
 use super::problem::{Problem, grouped_inner, output_type, rank, routed};
-use super::result::{described, empty};
+use super::result::described;
 use super::{MatmulOptions, MatmulPlan, Route};
+use crate::check;
 use cubecl::client::Client;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
@@ -56,7 +57,7 @@ pub fn grouped_matmul(
     rank(CALL, "a", a, 2, false)?;
     rank(CALL, "b", b, 3, false)?;
     let shape = vec![a.shape()[0], b.shape()[2]];
-    let out = empty(client, shape, output_type(CALL, a, options)?);
+    let out = check::output(CALL, client, shape, output_type(CALL, a, options)?)?;
     grouped_matmul_into(client, a, b, ends, &out, options)?;
     Ok(out)
 }
@@ -95,7 +96,7 @@ pub fn explain_grouped_matmul(
     rank(CALL, "a", a, 2, false)?;
     rank(CALL, "b", b, 3, false)?;
     let shape = vec![a.shape()[0], b.shape()[2]];
-    let out = described(a, shape, output_type(CALL, a, options)?);
+    let out = described(CALL, a, shape, output_type(CALL, a, options)?)?;
     let problem = grouped(&device, [a, b, &out], ends, options)?;
     Ok(plan(&device, &problem, options)?.explain(&problem))
 }
@@ -121,7 +122,7 @@ pub fn grouped_inner_matmul(
     rank(CALL, "b", b, 2, false)?;
     rank(CALL, "ends", ends, 1, false)?;
     let shape = vec![ends.shape()[0], a.shape()[0], b.shape()[1]];
-    let out = empty(client, shape, output_type(CALL, a, options)?);
+    let out = check::output(CALL, client, shape, output_type(CALL, a, options)?)?;
     let device = Device::of(client);
     let problem = grouped_inner(CALL, &device, [a, b, &out], ends, options)?;
     compute(&device, &problem, options, [None, None])?;

@@ -26,6 +26,7 @@ pub use grouped::{
 };
 pub use options::{MatmulOptions, MatmulPath, MatmulTile, Precision, Route};
 pub use plan::MatmulPlan;
+pub use problem::MOST_GROUPS;
 pub use routed::{
     Routed, explain_gather_matmul_scatter, gather_matmul, gather_matmul_scatter_into,
 };

@@ -1,26 +1,22 @@
-//! Tensors for results.
+//! Results of calls that only say what they would do.
 
-use cubecl::client::Client;
+use crate::check;
 use cubecl::ir::ElemType;
 use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
+use girih::Result;
 
-/// A new contiguous tensor.
-pub(crate) fn empty(client: &Client, shape: Vec<usize>, dtype: ElemType) -> TensorHandle {
-    let bytes = shape.iter().product::<usize>() * dtype.size();
-    // An empty buffer is none on some devices.
-    TensorHandle::new_contiguous(shape, client.empty(bytes.max(1)), dtype)
-}
-
-/// As [`empty`] would give it beside a tensor, without memory: for plans alone.
-pub(crate) fn described(beside: &TensorHandle, shape: Vec<usize>, dtype: ElemType) -> TensorHandle {
-    let bytes = shape.iter().product::<usize>() * dtype.size();
+/// As [`check::output`] would give it on a tensor's device, without memory: for plans alone.
+pub(crate) fn described(
+    call: &'static str,
+    beside: &TensorHandle,
+    shape: Vec<usize>,
+    dtype: ElemType,
+) -> Result<TensorHandle> {
+    let bytes = check::elements(call, "the result", &shape)? * dtype.size();
     let Handle {
         service, stream, ..
     } = beside.handle;
-    TensorHandle::new_contiguous(
-        shape,
-        Handle::new(service, stream, bytes.max(1) as u64),
-        dtype,
-    )
+    let handle = Handle::new(service, stream, bytes.max(dtype.size()) as u64);
+    Ok(TensorHandle::new_contiguous(shape, handle, dtype))
 }

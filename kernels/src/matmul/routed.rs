@@ -3,8 +3,8 @@
 use super::launch::{Reports, compute};
 use super::plan::plan;
 use super::problem::{Problem, output_type, rank, routed};
-use super::result::empty;
 use super::{MatmulOptions, MatmulPlan, Route};
+use crate::check;
 use cubecl::client::Client;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
@@ -58,7 +58,7 @@ pub fn gather_matmul(
     rank(CALL, "b", b, if ends.is_some() { 3 } else { 2 }, false)?;
     let columns = b.shape()[b.shape().len() - 1];
     let shape = vec![gather.shape()[0], columns];
-    let out = empty(client, shape, output_type(CALL, a, options)?);
+    let out = check::output(CALL, client, shape, output_type(CALL, a, options)?)?;
     let route = Route {
         ends,
         gather: Some(gather),

@@ -50,9 +50,16 @@ pub(crate) fn batched(
 ) -> Result<Problem> {
     let shape = product_shape(call, a, b)?;
     check::shape(call, "the result", c, &shape)?;
-    let types = Types::new(call, device, [a, b, c], options)?;
+    let types = Types::new(call, device, [a, b, c], "the result", options)?;
     let (batch, [rows, columns]) = split(&shape);
-    let bias = bias_strides(call, options.bias, batch, columns, types.output)?;
+    let bias = bias_strides(
+        call,
+        device.client(),
+        options.bias,
+        batch,
+        columns,
+        types.output,
+    )?;
     let strides = |tensor: &TensorHandle| {
         let (shape, strides) = check::dims(tensor);
         let (batch_strides, last) = split(&strides);

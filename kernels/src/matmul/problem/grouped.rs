@@ -23,8 +23,8 @@ pub(crate) fn routed(
     let is_grouped = route.ends.is_some();
     rank(call, "a", a, 2, false)?;
     rank(call, "b", b, if is_grouped { 3 } else { 2 }, false)?;
-    let of_c = if adds { "target" } else { "the result" };
-    rank(call, of_c, c, 2, false)?;
+    let result = if adds { "target" } else { "the result" };
+    rank(call, result, c, 2, false)?;
     let [rows_a, inner] = [a.shape()[0], a.shape()[1]];
     let (of_b, b_shape) = (check::dims(b).1, check::dims(b).0);
     let columns = b_shape[b_shape.len() - 1];
@@ -66,7 +66,7 @@ pub(crate) fn routed(
     };
     in_order("the rows of a", rows_a, route.gather.is_some())?;
     in_order("the rows of the result", rows_c, route.scatter.is_some())?;
-    check::shape(call, "the result", c, &[rows_c, columns])?;
+    check::shape(call, result, c, &[rows_c, columns])?;
     for (argument, given) in [
         ("rows", rows),
         ("rows of a", rows_a),
@@ -81,7 +81,7 @@ pub(crate) fn routed(
             });
         }
     }
-    let types = Types::new(call, device, [a, b, c], options)?;
+    let types = Types::new(call, device, [a, b, c], result, options)?;
     if let Some(weights) = route.weights {
         check::shape(call, "weights", weights, &[rows])?;
         if !matches!(weights.dtype, ElemType::Float(_)) || !matches!(types.work, ElemType::Float(_))
@@ -94,14 +94,21 @@ pub(crate) fn routed(
             });
         }
         check::element(call, device, weights.dtype)?;
-        check::within(call, "weights", weights)?;
+        check::within(call, device.client(), "weights", weights)?;
     }
     if adds {
         let feature = format!("atomic add of {}", types.output);
         device.require(device.adds_atomically(types.output, 1), call, feature)?;
     }
     let matrices: &[usize] = if is_grouped { &[groups] } else { &[] };
-    let bias = bias_strides(call, options.bias, matrices, columns, types.output)?;
+    let bias = bias_strides(
+        call,
+        device.client(),
+        options.bias,
+        matrices,
+        columns,
+        types.output,
+    )?;
     let (of_a, of_c) = (check::dims(a).1, check::dims(c).1);
     Ok(Problem {
         groups,
@@ -148,8 +155,15 @@ pub(crate) fn grouped_inner(
     check::shape(call, "b", b, &[inner, columns])?;
     check_ends(call, device, ends, None)?;
     let groups = ends.shape()[0];
-    let types = Types::new(call, device, [a, b, c], options)?;
-    let bias = bias_strides(call, options.bias, &[groups], columns, types.output)?;
+    let types = Types::new(call, device, [a, b, c], "the result", options)?;
+    let bias = bias_strides(
+        call,
+        device.client(),
+        options.bias,
+        &[groups],
+        columns,
+        types.output,
+    )?;
     let strides = |tensor: &TensorHandle| check::dims(tensor).1;
     let (of_a, of_b, of_c) = (strides(a), strides(b), strides(c));
     Ok(Problem {

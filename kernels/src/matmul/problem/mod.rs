@@ -7,6 +7,7 @@ mod types;
 
 pub(crate) use batched::{batched, product_shape};
 pub(crate) use grouped::{grouped_inner, routed};
+pub use shapes::MOST_GROUPS;
 pub(crate) use shapes::rank;
 pub(crate) use types::{Types, output_type, work_type};
 
@@ -188,9 +189,8 @@ impl Problem {
             Grouping::Batches => self.matrices(),
             _ => 1,
         };
-        2 * [matrices, self.rows, self.columns, self.inner]
-            .map(|extent| extent as u64)
-            .iter()
-            .product::<u64>()
+        [matrices, self.rows, self.columns, self.inner]
+            .into_iter()
+            .fold(2, |all: u64, extent| all.saturating_mul(extent as u64))
     }
 }

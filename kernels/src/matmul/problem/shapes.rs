@@ -1,13 +1,14 @@
 //! What a product's tensors must have: ranks, shapes that repeat, lists.
 
 use crate::check;
+use cubecl::client::Client;
 use cubecl::ir::ElemType;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
 use girih::{Error, Result};
 
-/// Groups of rows that a product may have: a unit looks through them one by one.
-const MOST_GROUPS: usize = 65_535;
+/// The most groups that a product may have: a unit looks through them one by one.
+pub const MOST_GROUPS: usize = 65_535;
 
 /// A tensor of at least, or exactly, that rank.
 pub(crate) fn rank(
@@ -61,6 +62,7 @@ pub(crate) fn repeated(shape: &[usize], strides: &[usize], to: &[usize]) -> Opti
 /// The strides of a bias that has an element for each column, or for each column of each of `matrices`.
 pub(crate) fn bias_strides(
     call: &'static str,
+    client: &Client,
     bias: Option<&TensorHandle>,
     matrices: &[usize],
     columns: usize,
@@ -71,7 +73,7 @@ pub(crate) fn bias_strides(
         return Ok(vec![0; to.len()]);
     };
     check::same_type(call, "bias", bias.dtype, output)?;
-    check::within(call, "bias", bias)?;
+    check::within(call, client, "bias", bias)?;
     let (shape, strides) = check::dims(bias);
     repeated(&shape, &strides, &to).ok_or(Error::Shape {
         call,
@@ -100,7 +102,7 @@ pub(crate) fn list(
         });
     }
     check::element(call, device, list.dtype)?;
-    check::within(call, argument, list)?;
+    check::within(call, device.client(), argument, list)?;
     if let Some(dtype) = dtype {
         check::same_type(call, argument, list.dtype, dtype)?;
     }

@@ -41,6 +41,9 @@ pub(crate) fn output_type(
     options: &MatmulOptions<'_>,
 ) -> Result<ElemType> {
     let work = work_type(call, "a", a.dtype)?;
+    if let Some(output) = options.output {
+        work_type(call, "the result", output)?;
+    }
     Ok(options.output.unwrap_or(match is_float(work) {
         true => a.dtype,
         false => work,
@@ -61,12 +64,13 @@ impl Types {
         call: &'static str,
         device: &Device,
         [a, b, c]: [&TensorHandle; 3],
+        result: &'static str,
         options: &MatmulOptions<'_>,
     ) -> Result<Self> {
         let (element, output) = (a.dtype, c.dtype);
         let work = work_type(call, "a", element)?;
         check::same_type(call, "b", b.dtype, element)?;
-        if work_type(call, "the result", output).map(is_float)? != is_float(work) {
+        if work_type(call, result, output).map(is_float)? != is_float(work) {
             let kind = if is_float(work) {
                 "a float type"
             } else {
@@ -74,7 +78,7 @@ impl Types {
             };
             return Err(Error::Element {
                 call,
-                argument: "the result",
+                argument: result,
                 given: output,
                 allowed: format!("{kind}, as of the operands"),
             });
@@ -90,10 +94,10 @@ impl Types {
         for dtype in [element, work, output] {
             check::element(call, device, dtype)?;
         }
-        for (argument, tensor) in [("a", a), ("b", b), ("the result", c)] {
-            check::within(call, argument, tensor)?;
+        for (argument, tensor) in [("a", a), ("b", b), (result, c)] {
+            check::within(call, device.client(), argument, tensor)?;
         }
-        check::distinct(call, "the result", c)?;
+        check::distinct(call, result, c)?;
         let factor = match (element, options.precision) {
             (ElemType::Float(FloatKind::F32), Precision::Tf32) => ElemType::Float(FloatKind::TF32),
             _ => element,
