@@ -9,21 +9,30 @@ use crate::IndexBackend;
 use crate::autodiff::Kept;
 
 /// The type that a tensor's device compares in.
-fn bools<B: IndexBackend>(tensor: &FloatTensor<B>) -> BoolDType {
+pub(crate) fn bools<B: IndexBackend>(tensor: &FloatTensor<B>) -> BoolDType {
     get_or_init_device_settings::<B>(&tensor.device()).bool_dtype
 }
 
-/// Which updates another one of the same place was kept instead of, as a mask of the updates' shape.
+/// The tensor with 0 for the slices along an axis that a mask names.
+pub(crate) fn mask_slices<B: IndexBackend>(
+    slices: FloatTensor<B>,
+    mask: BoolTensor<B>,
+    axis: usize,
+) -> FloatTensor<B> {
+    let shape = slices.shape();
+    let mut row = Shape::from(vec![1; shape.num_dims()]);
+    row[axis] = shape[axis];
+    let mask = B::bool_expand(B::bool_reshape(mask, row), shape);
+    B::float_mask_fill(slices, mask, 0.into())
+}
+
+/// Which updates another one of the same place was kept instead of.
 pub(crate) fn lost<B: IndexBackend>(
     kept: &Kept<B>,
     extent: usize,
     updates: &FloatTensor<B>,
 ) -> BoolTensor<B> {
-    let Kept {
-        index,
-        axis,
-        options,
-    } = kept;
+    let Kept { index, options, .. } = kept;
     let device = updates.device();
     let count = index.shape()[0];
     let dtype = index.dtype().into();
@@ -39,11 +48,7 @@ pub(crate) fn lost<B: IndexBackend>(
     );
     // An update that had no place has a gradient of zero anyhow.
     let (own, _) = B::gather_int(winners, index.clone(), 0, options.bounds);
-    let lost = B::int_not_equal(own, numbers, bools::<B>(updates));
-    let shape = updates.shape();
-    let mut row = Shape::from(vec![1; shape.num_dims()]);
-    row[*axis] = count;
-    B::bool_expand(B::bool_reshape(lost, row), shape)
+    B::int_not_equal(own, numbers, bools::<B>(updates))
 }
 
 /// What the backward pass of a product or an extreme keeps.

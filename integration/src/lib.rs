@@ -19,7 +19,7 @@
 //!
 //! | op | result | gradient |
 //! |---|---|---|
-//! | [`gather`] | `out[.., n, ..] = table[.., index[n], ..]` | table: [`scatter_sum`] of the result's gradient |
+//! | [`gather`] | `out[.., n, ..] = table[.., index[n], ..]` | table: sums of the gradients of each slice's copies |
 //! | [`scatter`] with [`Scatter::Add`] | `target[.., index[n], ..] += updates[.., n, ..]` | target: itself; updates: [`gather`] |
 //! | [`scatter`] with [`Scatter::Set`] | `target[.., index[n], ..] = updates[.., n, ..]` | target: zero where written; updates: [`gather`] |
 //! | [`scatter`] with [`Scatter::Mul`] | `target[.., index[n], ..] *= updates[.., n, ..]` | that of factors |
@@ -76,14 +76,16 @@ mod unique;
 mod validate;
 
 pub use backend::IndexBackend;
-pub use bag::{Bag, BagBackend, BagOptions, Grouping, Listed, embedding_bag, segment_reduce};
+pub use bag::{
+    Bag, BagBackend, BagOptions, Grouping, Listed, SegmentKind, embedding_bag, segment_reduce,
+};
 pub use burn_cubecl::CubeBackend;
 pub use checked::Checked;
 pub use error::Error;
 pub use girih::{Bounds, view::Offence};
 pub use girih_kernels::{
-    Determinism, Duplicates, Reduction, ScanOperation, ScatterMode as Scatter, ScatterOptions,
-    ScatterPath, Side, SparseStep,
+    BagBackwardOptions, Determinism, Duplicates, GatherOptions, Reduction, ScanOperation,
+    ScatterMode as Scatter, ScatterOptions, ScatterPath, Side, SparseStep,
 };
 pub use histogram::{HistogramBackend, histogram, weighted_bincount, weighted_histogram};
 pub use kind::Kind;

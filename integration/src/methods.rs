@@ -2,7 +2,7 @@
 
 use burn::tensor::{Int, Tensor};
 
-use crate::{Bounds, Checked, Error, Kind, Scatter, ScatterOptions};
+use crate::{Checked, Error, GatherOptions, Kind, Scatter, ScatterOptions};
 
 /// [`gather`](crate::gather()), [`scatter`](crate::scatter()) and
 /// [`scatter_sum`](crate::scatter_sum) as methods of a tensor, named so that none hides one of Burn's.
@@ -24,8 +24,12 @@ pub trait IndexOps: Sized {
     ///
     /// # Errors
     /// See [`gather`](crate::gather()).
-    fn gather_rows(self, index: Tensor<1, Int>, bounds: Bounds) -> Result<Checked<Self>, Error> {
-        self.gather_along(0, index, bounds)
+    fn gather_rows(
+        self,
+        index: Tensor<1, Int>,
+        options: impl Into<GatherOptions>,
+    ) -> Result<Checked<Self>, Error> {
+        self.gather_along(0, index, options)
     }
 
     /// Slices along any axis.
@@ -36,7 +40,7 @@ pub trait IndexOps: Sized {
         self,
         axis: usize,
         index: Tensor<1, Int>,
-        bounds: Bounds,
+        options: impl Into<GatherOptions>,
     ) -> Result<Checked<Self>, Error>;
 
     /// This tensor with slices written or combined with along an axis.
@@ -70,9 +74,9 @@ impl<const D: usize, K: Kind> IndexOps for Tensor<D, K> {
         self,
         axis: usize,
         index: Tensor<1, Int>,
-        bounds: Bounds,
+        options: impl Into<GatherOptions>,
     ) -> Result<Checked<Self>, Error> {
-        crate::gather(self, axis, index, bounds)
+        crate::gather(self, axis, index, options)
     }
 
     fn scatter_along(

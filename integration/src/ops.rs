@@ -2,8 +2,9 @@
 
 use burn::backend::DispatchTensor;
 use burn::tensor::{Int, Tensor};
+#[cfg(doc)]
 use girih::Bounds;
-use girih_kernels::{ScatterMode, ScatterOptions};
+use girih_kernels::{GatherOptions, ScatterMode, ScatterOptions};
 
 use crate::checked::Report;
 use crate::kind::Kind;
@@ -12,10 +13,13 @@ use crate::{Checked, Error};
 
 /// Slices of `table` along `axis`: `out[.., n, ..] = table[.., index[n], ..]`.
 ///
-/// Indices count from 0; one may occur many times. An index out of range is what `bounds` says: it gives
-/// zeros under `Mask` and `Report`, the nearest slice under `Clamp`, a slice counted from the end
-/// under `Wrap` (zeros beyond that), and undefined behaviour under `Assume`. The gradient of
-/// `table` is the sum of the gradients of the copies of each slice.
+/// `options` are [`GatherOptions`](crate::GatherOptions), or [`Bounds`] alone. Indices count from 0; one may occur many times. An
+/// index out of range is what the bounds say: it gives zeros under `Mask` and `Report`, the nearest slice under `Clamp`, a slice
+/// counted from the end under `Wrap` (zeros beyond that), and undefined behaviour under `Assume`.
+///
+/// The gradient of `table` is the sum of the gradients of the copies of each slice, but for the padding's, which is 0: scattered by
+/// atomics, or with [`Determinism::RunToRun`](crate::Determinism::RunToRun) added up in the order of the indices, so that it is the
+/// same in every run.
 ///
 /// # Errors
 /// Every [`Error`] but [`Error::Read`], before anything runs.
@@ -36,12 +40,13 @@ pub fn gather<const D: usize, K: Kind>(
     table: Tensor<D, K>,
     axis: usize,
     index: Tensor<1, Int>,
-    bounds: Bounds,
+    options: impl Into<GatherOptions>,
 ) -> Result<Checked<Tensor<D, K>>, Error> {
+    let options = options.into();
     let call = Call::new("gather", Argument::new("table", &table), axis)?;
-    call.gathers(&index, bounds)?;
-    let report = Report::new(&index, axis, call.extent(), bounds);
-    let outputs = K::gather(table.into_dispatch(), index.into_dispatch(), axis, bounds);
+    call.gathers(&index, &options)?;
+    let report = Report::new(&index, axis, call.extent(), options.bounds);
+    let outputs = K::gather(table.into_dispatch(), index.into_dispatch(), axis, options);
     Ok(checked(outputs, report))
 }
 

@@ -13,7 +13,8 @@ use burn::tensor::{DType, Device, Int, Shape, Tensor, kind::Basic};
 use cubecl::{client::Client, ir::ElemType};
 use girih::Bounds;
 use girih_kernels::{
-    ScatterMode, ScatterOptions, SortOptions, sort_path, supports_scatter, supports_scatter_options,
+    Determinism, Duplicates, GatherOptions, ScatterMode, ScatterOptions, SortOptions, sort_path,
+    supports_gather_backward, supports_scatter, supports_scatter_options,
 };
 
 use crate::Error;
@@ -94,14 +95,47 @@ impl Call {
 
     /// The device gathers from the first tensor with these indices, and where gradients are asked for
     /// sums those of the copies.
-    pub(crate) fn gathers(&self, index: &Tensor<1, Int>, bounds: Bounds) -> Result<(), Error> {
+    pub(crate) fn gathers(
+        &self,
+        index: &Tensor<1, Int>,
+        options: &GatherOptions,
+    ) -> Result<(), Error> {
         let index = self.beside(Argument::new("index", index))?;
         let [element, by] = self.elements(&index)?;
         girih_kernels::supports_gather(&self.client, element, by)?;
         if self.device.is_autodiff() && self.first.dtype.is_float() {
-            supports_scatter(&self.client, element, by, ScatterMode::Add, 1)?;
+            let determinism = options.determinism;
+            supports_gather_backward(&self.client, element, by, self.axis, determinism)?;
+            if determinism == Determinism::RunToRun && self.axis > 0 {
+                let extents = [self.extent(), index.shape[0]];
+                let deterministic = Duplicates::Deterministic.into();
+                self.scatters_slices(element, extents, ScatterMode::Add, &deterministic)?;
+            }
         }
-        self.reports(bounds)
+        self.pads(options.padding, self.extent())?;
+        self.reports(options.bounds)
+    }
+
+    /// The device scatters so many slices, as the first tensor has along the axis, to so many.
+    fn scatters_slices(
+        &self,
+        element: ElemType,
+        [extent, count]: [usize; 2],
+        mode: ScatterMode,
+        options: &ScatterOptions,
+    ) -> Result<(), Error> {
+        let shape = self.first.shape.iter().enumerate();
+        let others = shape.filter(|(axis, _)| *axis != self.axis);
+        let slice = others.map(|(_, extent)| extent).product();
+        let slices = [extent, count];
+        Ok(supports_scatter_options(
+            &self.client,
+            element,
+            mode,
+            slices,
+            slice,
+            options,
+        )?)
     }
 
     /// The launcher writes `updates` at these indices of a target of the first tensor's shape and type.
@@ -135,13 +169,7 @@ impl Call {
             }));
         }
         supports_scatter(&self.client, element, by, mode, 1)?;
-        let slices = [extent, index.shape[0]];
-        let others = allowed
-            .iter()
-            .enumerate()
-            .filter(|(axis, _)| *axis != self.axis);
-        let slice = others.map(|(_, extent)| extent).product();
-        supports_scatter_options(&self.client, element, mode, slices, slice, options)?;
+        self.scatters_slices(element, [extent, index.shape[0]], mode, options)?;
         self.reports(options.bounds)
     }
 

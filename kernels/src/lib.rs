@@ -157,9 +157,10 @@ pub use scatter::{
 };
 pub use search::{Side, search_sorted};
 pub use segment::{
-    BagGradients, BagOptions, Bags, Grouping, Reduction, SegmentReduced, embedding_bag,
-    embedding_bag_backward, gather_backward, segment_reduce, segment_reduce_backward,
-    segment_reduce_with_args, supports_embedding_bag, supports_embedding_bag_backward,
+    BagBackwardOptions, BagGradients, BagOptions, Bags, GatherOptions, Grouping, Reduction,
+    SegmentPlan, SegmentReduced, embedding_bag, embedding_bag_backward, explain_segment_reduce,
+    gather_backward, segment_reduce, segment_reduce_backward, segment_reduce_with_args,
+    supports_embedding_bag, supports_embedding_bag_backward, supports_gather_backward,
     supports_segment_reduce,
 };
 pub use sort::by::{SortOrder, argsort_by, sort_by, sort_pairs_by};

@@ -2,6 +2,7 @@
 
 mod bags;
 mod counts;
+mod embeddings;
 mod forward;
 mod fusion;
 mod gradients;
@@ -13,6 +14,7 @@ mod refusals;
 mod report;
 mod scans;
 mod scatters;
+mod segments;
 mod sort;
 mod sparse;
 
@@ -26,6 +28,7 @@ pub fn cases() -> Vec<Case> {
     [
         bags::cases(),
         counts::cases(),
+        embeddings::cases(),
         forward::cases(),
         fusion::cases(),
         gradients::cases(),
@@ -36,6 +39,7 @@ pub fn cases() -> Vec<Case> {
         report::cases(),
         scans::cases(),
         scatters::cases(),
+        segments::cases(),
         sort::cases(),
         sparse::cases(),
     ]
