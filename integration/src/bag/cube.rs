@@ -51,6 +51,19 @@ fn kept(out: &Place, tensor: Option<TensorHandle>, dtype: DType) -> CubeTensor {
     }
 }
 
+/// Rows combined, of any type.
+fn reduced(
+    values: CubeTensor,
+    list: CubeTensor,
+    reduction: Reduction,
+    listed: Listed,
+) -> CubeTensor {
+    let out = Place::of(&values);
+    let [values, list] = [values, list].map(handle);
+    let reduced = segment_reduce(&out.client, &values, listed.grouping(&list), reduction);
+    out.tensor(reduced.unwrap_or_else(unchecked_call))
+}
+
 impl BagBackend for CubeBackend {
     fn embedding_bag_float(
         table: CubeTensor,
@@ -117,8 +130,7 @@ impl BagBackend for CubeBackend {
     ) -> (CubeTensor, CubeTensor) {
         let out = Place::of(&values);
         if !keeps {
-            // Of floats it is the same.
-            let values = Self::segment_reduce_int(values, list, reduction, listed);
+            let values = reduced(values, list, reduction, listed);
             return (values, kept(&out, None, DType::I32));
         }
         let [values, list] = [values, list].map(handle);
@@ -135,11 +147,7 @@ impl BagBackend for CubeBackend {
         reduction: Reduction,
         listed: Listed,
     ) -> CubeTensor {
-        let out = Place::of(&values);
-        let [values, list] = [values, list].map(handle);
-        let by = listed.grouping(&list);
-        let reduced = segment_reduce(&out.client, &values, by, reduction);
-        out.tensor(reduced.unwrap_or_else(unchecked_call))
+        reduced(values, list, reduction, listed)
     }
 
     fn segment_reduce_backward_float(

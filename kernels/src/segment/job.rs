@@ -115,8 +115,12 @@ impl Job<'_> {
         let cut = Cut::new(device, self.rows, self.ends, self.rules);
         let elements = self.elements();
         let sum = sum_type(self.rows.element);
-        // What the kernel does not use is a vector.
-        let room = |count: usize, size: usize| room(client, count.max(cut.width), size);
+        // Whatever a kernel does not use is one and the same vector.
+        let unused = room(client, cut.width, sum.size().max(4));
+        let list = |count: usize, size: usize| match count {
+            0 => unused.clone(),
+            _ => room(client, count, size),
+        };
         let Rules {
             keeps_args,
             keeps_counts,
@@ -124,12 +128,12 @@ impl Job<'_> {
         } = self.rules;
         let [parts, part_args] = cut.part_elements;
         let out = Out {
-            values: room(elements, self.rows.element.size()),
-            args: room(if keeps_args { elements } else { 0 }, 4),
-            counts: room(if keeps_counts { self.ends.segments } else { 0 }, 4),
-            parts: room(parts, sum.size()),
-            part_args: room(part_args, 4),
-            marks: room(2 * cut.slots, 4),
+            values: room(client, elements, self.rows.element.size()),
+            args: list(if keeps_args { elements } else { 0 }, 4),
+            counts: list(if keeps_counts { self.ends.segments } else { 0 }, 4),
+            parts: list(parts, sum.size()),
+            part_args: list(part_args, 4),
+            marks: list(2 * cut.slots, 4),
         };
         if elements > 0 {
             self.reduce(device, &cut, &out);
@@ -269,10 +273,11 @@ impl Job<'_> {
 }
 
 fn parts(cut: &Cut, out: &Out) -> [BufferArg; 3] {
-    let [parts, args] = cut.part_elements.map(|count| count.max(cut.width));
+    let used = |count: usize| if count > 0 { count } else { cut.width };
+    let [parts, args] = cut.part_elements.map(used);
     [
         buffer(&out.parts, parts),
         buffer(&out.part_args, args),
-        buffer(&out.marks, (2 * cut.slots).max(cut.width)),
+        buffer(&out.marks, used(2 * cut.slots)),
     ]
 }

@@ -142,6 +142,10 @@ fn bags(
 }
 
 fn in_registers(compiled: &Compiled, most: u32) {
+    eprintln!(
+        "TEMP {} registers, {} at most",
+        compiled.resources.registers, most
+    );
     compiled.assert_no_local_memory();
     compiled.assert_registers_at_most(most);
 }
@@ -182,12 +186,17 @@ fn short_runs_in_order_take_few_registers(toolkit: &Toolkit) -> Result<(), Error
         index: true,
         weights: true,
     };
-    in_registers(&reduce(toolkit, F32, 4, short, all)?, 64);
-    let lists = Lists {
+    let without = Lists {
         weights: false,
         ..all
     };
-    in_registers(&reduce(toolkit, F32, 4, short, lists)?, 56);
+    for (lists, most) in [(all, 64), (without, 56)] {
+        let compiled = reduce(toolkit, F32, 4, short, lists)?;
+        in_registers(&compiled, most);
+        let long = reduce(toolkit, F32, 4, plan(Kind::Sum, 1), lists)?;
+        let [short, long] = [&compiled, &long].map(|compiled| compiled.resources.registers);
+        assert!(short < long, "{short} of 4 rows, {long} of 8");
+    }
     Ok(())
 }
 
@@ -307,8 +316,9 @@ fn gradients_of_extremes_are_read_16_bytes_at_a_time(toolkit: &Toolkit) -> Resul
         plan,
         [F32, F32, F32, I32],
     ))?;
-    assert_eq!(compiled.count_sass("LDG.E.128"), 2, "{}", compiled.sass);
-    assert_eq!(compiled.count_sass("REDG.E.ADD"), 4, "{}", compiled.sass);
+    // Two loads to four additions, as often as the loop is unrolled: what is looked up in between is of four bytes.
+    let [loads, adds] = ["LDG.E.128", "REDG.E.ADD"].map(|name| compiled.count_sass(name));
+    assert!(loads > 0 && adds == 2 * loads, "{}", compiled.sass);
     in_registers(&compiled, 64);
     Ok(())
 }
