@@ -9,36 +9,27 @@ use crate::IndexBackend;
 use crate::autodiff::Kept;
 
 /// The type that a tensor's device compares in.
-pub(crate) fn bools<B: IndexBackend>(tensor: &FloatTensor<B>) -> BoolDType {
+fn bools<B: IndexBackend>(tensor: &FloatTensor<B>) -> BoolDType {
     get_or_init_device_settings::<B>(&tensor.device()).bool_dtype
 }
 
-/// The tensor with 0 for the slices along an axis that a mask names.
-pub(crate) fn mask_slices<B: IndexBackend>(
-    slices: FloatTensor<B>,
-    mask: BoolTensor<B>,
-    axis: usize,
-) -> FloatTensor<B> {
-    let shape = slices.shape();
-    let mut row = Shape::from(vec![1; shape.num_dims()]);
-    row[axis] = shape[axis];
-    let mask = B::bool_expand(B::bool_reshape(mask, row), shape);
-    B::float_mask_fill(slices, mask, 0.into())
-}
-
-/// Which updates another one of the same place was kept instead of.
+/// Which updates another one of the same place was kept instead of, as a mask of the updates' shape.
 pub(crate) fn lost<B: IndexBackend>(
     kept: &Kept<B>,
     extent: usize,
     updates: &FloatTensor<B>,
 ) -> BoolTensor<B> {
-    let Kept { index, options, .. } = kept;
+    let Kept {
+        index,
+        axis,
+        options,
+    } = kept;
     let device = updates.device();
     let count = index.shape()[0];
     let dtype = index.dtype().into();
     let numbers = B::int_arange(0..count as i64, &device, dtype);
     let nobody = B::int_zeros(Shape::from([extent]), &device, dtype);
-    let (winners, _) = B::scatter_int(
+    let winners = B::scatter_int_alone(
         nobody,
         index.clone(),
         numbers.clone(),
@@ -47,8 +38,12 @@ pub(crate) fn lost<B: IndexBackend>(
         *options,
     );
     // An update that had no place has a gradient of zero anyhow.
-    let (own, _) = B::gather_int(winners, index.clone(), 0, options.bounds);
-    B::int_not_equal(own, numbers, bools::<B>(updates))
+    let own = B::gather_int_alone(winners, index.clone(), 0, options.bounds);
+    let lost = B::int_not_equal(own, numbers, bools::<B>(updates));
+    let shape = updates.shape();
+    let mut row = Shape::from(vec![1; shape.num_dims()]);
+    row[*axis] = count;
+    B::bool_expand(B::bool_reshape(lost, row), shape)
 }
 
 /// What the backward pass of a product or an extreme keeps.
@@ -148,8 +143,8 @@ impl<B: IndexBackend> Combined<B> {
             axis,
             options,
         } = self.kept.clone();
-        let (products, _) =
-            B::scatter_float(target, index, updates, axis, ScatterMode::Mul, options);
+        let mode = ScatterMode::Mul;
+        let products = B::scatter_float_alone(target, index, updates, axis, mode, options);
         let weighted = B::float_mul(gradient, products);
         let [of_target, of_updates] = zeros;
         let counts = B::float_add(of_target, self.kept.scatter_sum(of_updates, self.extent()));

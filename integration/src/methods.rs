@@ -1,11 +1,12 @@
 //! The ops as methods.
 
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{AsIndex, Int, Tensor};
 
 use crate::{Checked, Error, GatherOptions, Kind, Scatter, ScatterOptions};
 
 /// [`gather`](crate::gather()), [`scatter`](crate::scatter()) and
-/// [`scatter_sum`](crate::scatter_sum) as methods of a tensor, named so that none hides one of Burn's.
+/// [`scatter_sum`](crate::scatter_sum) as methods of a tensor, named so that none hides one of Burn's. An axis below 0 counts
+/// from the end.
 ///
 /// ```
 /// # use burn::tensor::{Device, Int, Tensor};
@@ -38,7 +39,7 @@ pub trait IndexOps: Sized {
     /// See [`gather`](crate::gather()).
     fn gather_along(
         self,
-        axis: usize,
+        axis: impl AsIndex,
         index: Tensor<1, Int>,
         options: impl Into<GatherOptions>,
     ) -> Result<Checked<Self>, Error>;
@@ -49,7 +50,7 @@ pub trait IndexOps: Sized {
     /// See [`scatter`](crate::scatter()).
     fn scatter_along(
         self,
-        axis: usize,
+        axis: impl AsIndex,
         index: Tensor<1, Int>,
         updates: Self,
         mode: Scatter,
@@ -62,7 +63,7 @@ pub trait IndexOps: Sized {
     /// See [`scatter_sum`](crate::scatter_sum).
     fn scatter_sum_along(
         self,
-        axis: usize,
+        axis: impl AsIndex,
         index: Tensor<1, Int>,
         extent: usize,
         options: impl Into<ScatterOptions>,
@@ -72,7 +73,7 @@ pub trait IndexOps: Sized {
 impl<const D: usize, K: Kind> IndexOps for Tensor<D, K> {
     fn gather_along(
         self,
-        axis: usize,
+        axis: impl AsIndex,
         index: Tensor<1, Int>,
         options: impl Into<GatherOptions>,
     ) -> Result<Checked<Self>, Error> {
@@ -81,7 +82,7 @@ impl<const D: usize, K: Kind> IndexOps for Tensor<D, K> {
 
     fn scatter_along(
         self,
-        axis: usize,
+        axis: impl AsIndex,
         index: Tensor<1, Int>,
         updates: Self,
         mode: Scatter,
@@ -92,7 +93,7 @@ impl<const D: usize, K: Kind> IndexOps for Tensor<D, K> {
 
     fn scatter_sum_along(
         self,
-        axis: usize,
+        axis: impl AsIndex,
         index: Tensor<1, Int>,
         extent: usize,
         options: impl Into<ScatterOptions>,

@@ -4,6 +4,7 @@ use super::grouping::{Ends, Grouping};
 use super::job::Cut;
 use super::rows::{Rows, sum_type};
 use super::{Kind, Reduction, Rules, rows_of, supports};
+use crate::check;
 use core::fmt;
 use cubecl::client::Client;
 use cubecl::ir::ElemType;
@@ -108,10 +109,13 @@ pub fn explain_segment_reduce(
 ) -> Result<SegmentPlan> {
     const CALL: &str = "segment_reduce";
     let device = Device::of(client);
-    supports(CALL, &device, values.dtype, reduction)?;
-    let shape = rows_of(CALL, "values", values)?;
+    supports(CALL, &device, "values", values.dtype, reduction)?;
+    let shape = rows_of(CALL, client, "values", values)?;
     let (entries, columns) = (shape[0], shape[1..].iter().product::<usize>());
     let segments = grouping.segments(CALL, &device, entries)?;
+    let mut of_result = shape.clone();
+    of_result[0] = segments;
+    check::elements(CALL, "the result", &of_result)?;
     let size = values.dtype.size();
     let mut kernels = vec![];
     let mut temporary = 0;

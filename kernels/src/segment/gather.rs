@@ -4,9 +4,9 @@ use super::gradient::zeros;
 use super::grouping::{Ends, offsets_of};
 use super::job::Job;
 use super::named::named;
-use super::rows::{Rows, list};
+use super::rows::Rows;
 use super::{Kind, Reduction, Rules, supports};
-use crate::check;
+use crate::check::{self, list};
 use crate::scatter::{Duplicates, ScatterMode, ScatterOptions, scatter_into, supports_scatter};
 use crate::sort::{SortOptions, sort_with_indices};
 use crate::{Bounds, Determinism};
@@ -98,12 +98,13 @@ pub fn gather_backward(
     check::axis(CALL, "gradient", gradient, axis)?;
     check::index(CALL, &device, index)?;
     check::element(CALL, &device, gradient.dtype)?;
-    check::within(CALL, "gradient", gradient)?;
+    check::within(CALL, client, "gradient", gradient)?;
     let (mut shape, _) = check::dims(gradient);
     let count = index.shape()[0];
     shape[axis] = count;
     check::shape(CALL, "gradient", gradient, &shape)?;
     shape[axis] = extent;
+    check::elements(CALL, "the result", &shape)?;
     if let Some(padding) = options.padding.filter(|&padding| padding >= extent) {
         return Err(Error::Argument {
             call: CALL,
@@ -172,8 +173,8 @@ pub fn supports_gather_backward(
     let device = Device::of(client);
     match is_sorted(determinism, axis) {
         true => {
-            check::index_type(CALL, &device, index)?;
-            supports(CALL, &device, element, Reduction::Sum)
+            check::index_type(CALL, &device, "index", index)?;
+            supports(CALL, &device, "gradient", element, Reduction::Sum)
         }
         false => supports_scatter(client, element, index, ScatterMode::Add, 1),
     }

@@ -3,8 +3,8 @@
 #![allow(missing_docs)]
 
 use super::gradient::each;
-use super::rows::{address, buffer, list, room};
-use crate::check;
+use super::rows::{address, buffer, room};
+use crate::check::{self, list};
 use crate::sort::{SortOptions, sort_with_indices};
 use cubecl::ir::{ElemType, UIntKind};
 use cubecl::prelude::*;
@@ -113,13 +113,22 @@ impl Grouping<'_> {
         device: &Device,
         entries: usize,
     ) -> Result<usize> {
-        if entries > MOST_ENTRIES {
-            return Err(Error::Size {
-                call,
-                argument: "the number of entries",
-                given: entries as u64,
-                allowed: MOST_ENTRIES as u64,
-            });
+        let segments = match *self {
+            Self::SortedIds { segments, .. } | Self::Ids { segments, .. } => segments,
+            Self::Offsets(_) | Self::Length(_) => 0,
+        };
+        for (argument, given) in [
+            ("the number of entries", entries),
+            ("the number of segments", segments),
+        ] {
+            if given > MOST_ENTRIES {
+                return Err(Error::Size {
+                    call,
+                    argument,
+                    given: given as u64,
+                    allowed: MOST_ENTRIES as u64,
+                });
+            }
         }
         match *self {
             Self::Length(length) => match length > 0 && entries.is_multiple_of(length) {
@@ -210,7 +219,7 @@ fn named(
         });
     }
     check::element(call, device, tensor.dtype)?;
-    check::within(call, argument, tensor)
+    check::within(call, device.client(), argument, tensor)
 }
 
 /// `offsets[s]` is the number of ids below `s`, of ids in ascending order.

@@ -84,23 +84,6 @@ impl Rows {
     }
 }
 
-/// A list of integers whose elements lie next to each other.
-pub(crate) fn list(client: &Client, tensor: &TensorHandle) -> TensorHandle {
-    let (shape, strides) = check::dims(tensor);
-    let count: usize = shape.iter().product();
-    let folded = fold(&shape, [&strides]);
-    let is_list = match folded.as_slice() {
-        [] => true,
-        [axis] => axis.strides == [1],
-        _ => false,
-    };
-    let whole = match is_list || count == 0 {
-        true => tensor.clone(),
-        false => into_contiguous(client, tensor.clone().binding(), tensor.dtype),
-    };
-    TensorHandle::new_contiguous(vec![count], whole.handle, tensor.dtype)
-}
-
 /// The widths in which the device adds elements of the type atomically, widest first.
 pub(crate) fn adds_of(device: &Device, element: ElemType) -> Vec<usize> {
     let mut widths = vec![8, 4, 2, 1];

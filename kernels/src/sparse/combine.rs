@@ -5,13 +5,13 @@
 #![allow(clippy::collapsible_if)]
 
 use super::check_float;
-use crate::check;
+use crate::check::{self, list};
 use crate::compact::{CompactOptions, run_length};
 use crate::segment::gradient::each;
 use crate::segment::grouping::Ends;
 use crate::segment::job::Job;
 use crate::segment::named::named;
-use crate::segment::rows::{Rows, address, buffer, list, room};
+use crate::segment::rows::{Rows, address, buffer, room};
 use crate::segment::{Kind, Rules};
 use crate::sort::{SortOptions, sort_with_indices};
 use cubecl::client::Client;
@@ -118,7 +118,7 @@ pub fn combine_rows(
     check::index(CALL, &device, index)?;
     check_float(CALL, &device, "gradient", gradient.dtype)?;
     check::axis(CALL, "gradient", gradient, 0)?;
-    check::within(CALL, "gradient", gradient)?;
+    check::within(CALL, client, "gradient", gradient)?;
     let (mut shape, _) = check::dims(gradient);
     let entries = index.shape()[0];
     shape[0] = entries;

@@ -11,9 +11,9 @@ pub(crate) mod raw {
 
 pub use combine::{SparseRows, combine_rows};
 
-use crate::check;
+use crate::check::{self, list};
 use crate::segment::plan::{Tiles, plan, teams};
-use crate::segment::rows::{Rows, address, buffer, list, room, sum_type};
+use crate::segment::rows::{Rows, address, buffer, room, sum_type};
 use crate::segment::{Kind, Rules};
 use cubecl::client::Client;
 use cubecl::ir::{ElemType, FloatKind};
@@ -158,11 +158,19 @@ pub fn sparse_step(
             allowed: step.states().to_string(),
         });
     }
-    check_dense(CALL, "parameter", parameter)?;
+    if let SparseStep::Adam { time: 0, .. } = step {
+        return Err(Error::Argument {
+            call: CALL,
+            argument: "the time of Adam's step",
+            given: "0".into(),
+            allowed: "1 or more: how many steps were made, with this one".into(),
+        });
+    }
+    check_dense(CALL, client, "parameter", parameter)?;
     for state in states {
         check::same_type(CALL, "a state", state.dtype, parameter.dtype)?;
         check::shape(CALL, "a state", state, &shape)?;
-        check_dense(CALL, "a state", state)?;
+        check_dense(CALL, client, "a state", state)?;
     }
     let SparseRows { index, rows } = gradient;
     check::index(CALL, &device, index)?;
@@ -171,7 +179,7 @@ pub fn sparse_step(
     let mut of_rows = shape.clone();
     of_rows[0] = count;
     check::shape(CALL, "gradient", rows, &of_rows)?;
-    check::within(CALL, "gradient", rows)?;
+    check::within(CALL, client, "gradient", rows)?;
     if count == 0 || shape.contains(&0) {
         return Ok(());
     }
@@ -264,8 +272,13 @@ fn check_float(
 }
 
 /// Every element follows the last, so that rows can be written where they are.
-fn check_dense(call: &'static str, argument: &'static str, tensor: &TensorHandle) -> Result<()> {
-    check::within(call, argument, tensor)?;
+fn check_dense(
+    call: &'static str,
+    client: &Client,
+    argument: &'static str,
+    tensor: &TensorHandle,
+) -> Result<()> {
+    check::within(call, client, argument, tensor)?;
     let (shape, strides) = check::dims(tensor);
     let dense = TensorHandle::new_contiguous(shape.clone(), tensor.handle.clone(), tensor.dtype);
     match strides == check::dims(&dense).1 || shape.contains(&0) {

@@ -4,7 +4,7 @@ use super::super::bag::{Bag, BagOptions, Bags};
 use super::super::grouping::{Ends, Grouping};
 use super::super::rows::{Rows, address, adds_of, buffer, sum_type};
 use super::super::{Kind, Reduction, Rules};
-use super::{check_args, check_float, check_gradient, missing, with_rows};
+use super::{check_args, check_counts, check_float, check_gradient, with_rows};
 use crate::Determinism;
 use crate::check;
 use cubecl::client::Client;
@@ -94,7 +94,7 @@ pub fn embedding_bag_backward(
     let bag = Bag::new(CALL, &device, table, index, grouping, given)?;
     check_float(CALL, "table", table.dtype)?;
     let of_bags = with_rows(&bag.shape, bag.grouped.ends.segments);
-    check_gradient(CALL, gradient, table.dtype, &of_bags)?;
+    check_gradient(CALL, client, gradient, table.dtype, &of_bags)?;
     let kind = Kind::from(given.reduction);
     if kind == Kind::Product {
         return Err(Error::Argument {
@@ -104,11 +104,11 @@ pub fn embedding_bag_backward(
             allowed: "Sum, Mean, Max or Min".into(),
         });
     }
-    let args = check_args(CALL, kind, bags.args.as_ref(), &of_bags)?;
-    let counts = bags.counts.as_ref();
-    if kind == Kind::Mean && counts.is_none() {
-        return Err(missing(CALL, "counts"));
-    }
+    let args = check_args(CALL, client, kind, bags.args.as_ref(), &of_bags)?;
+    let counts = match kind {
+        Kind::Mean => Some(check_counts(CALL, client, bags, of_bags[0])?),
+        _ => None,
+    };
     let rules = Rules {
         bounds: match given.bounds {
             // The call reported it.
@@ -125,7 +125,7 @@ pub fn embedding_bag_backward(
         extent: bag.shape[0],
         padding: given.padding.unwrap_or(0),
         args,
-        counts: counts.filter(|_| kind == Kind::Mean),
+        counts,
         rules,
     };
     let sorts = options.determinism == Determinism::RunToRun || !adds(&device, table.dtype);

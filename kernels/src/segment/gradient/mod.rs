@@ -24,15 +24,18 @@ pub(crate) use fill::{each, zeros};
 pub use segments::segment_reduce_backward;
 
 use super::Kind;
+use super::bag::Bags;
 use super::grouping::Grouped;
 use super::rows::buffer;
 use crate::check;
-use cubecl::ir::{ElemType, IntKind};
+use cubecl::client::Client;
+use cubecl::ir::{ElemType, IntKind, UIntKind};
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::{Error, Result};
 
 const I32: ElemType = ElemType::Int(IntKind::I32);
+const U32: ElemType = ElemType::UInt(UIntKind::U32);
 
 /// Where each place has its entry, if entries are not in order.
 pub(crate) fn order_arg(grouped: &Grouped) -> Option<BufferArg> {
@@ -70,18 +73,20 @@ pub(crate) fn check_float(
 /// The gradient has a row for each segment.
 pub(crate) fn check_gradient(
     call: &'static str,
+    client: &Client,
     gradient: &TensorHandle,
     element: ElemType,
     shape: &[usize],
 ) -> Result<()> {
     check::same_type(call, "gradient", gradient.dtype, element)?;
     check::shape(call, "gradient", gradient, shape)?;
-    check::within(call, "gradient", gradient)
+    check::within(call, client, "gradient", gradient)
 }
 
 /// The entries that extremes came from, as the call gave them.
 pub(crate) fn check_args<'a>(
     call: &'static str,
+    client: &Client,
     kind: Kind,
     args: Option<&'a TensorHandle>,
     shape: &[usize],
@@ -92,15 +97,35 @@ pub(crate) fn check_args<'a>(
     let args = args.ok_or_else(|| missing(call, "args"))?;
     check::same_type(call, "args", args.dtype, I32)?;
     check::shape(call, "args", args, shape)?;
-    check::within(call, "args", args)?;
-    let (_, strides) = check::dims(args);
-    let dense = TensorHandle::new_contiguous(shape.to_vec(), args.handle.clone(), I32);
-    let (_, row_major) = check::dims(&dense);
-    match strides == row_major || shape.contains(&0) {
-        true => Ok(Some(args)),
+    check::within(call, client, "args", args)?;
+    check_contiguous(call, "args", args)?;
+    Ok(Some(args))
+}
+
+/// How many indices of each bag count, as the call gave it.
+pub(crate) fn check_counts<'a>(
+    call: &'static str,
+    client: &Client,
+    bags: &'a Bags,
+    segments: usize,
+) -> Result<&'a TensorHandle> {
+    let counts = bags.counts.as_ref();
+    let counts = counts.ok_or_else(|| missing(call, "counts"))?;
+    check::same_type(call, "counts", counts.dtype, U32)?;
+    check::shape(call, "counts", counts, &[segments])?;
+    check::within(call, client, "counts", counts)?;
+    check_contiguous(call, "counts", counts)?;
+    Ok(counts)
+}
+
+/// What a call kept lies as the call left it.
+fn check_contiguous(call: &'static str, argument: &'static str, kept: &TensorHandle) -> Result<()> {
+    let (shape, strides) = check::dims(kept);
+    match check::is_row_major(kept) || shape.contains(&0) {
+        true => Ok(()),
         false => Err(Error::Argument {
             call,
-            argument: "args",
+            argument,
             given: format!("a tensor of strides {strides:?}"),
             allowed: "the contiguous one that the call gave".into(),
         }),
@@ -108,7 +133,7 @@ pub(crate) fn check_args<'a>(
 }
 
 /// What the call was to keep is not there.
-pub(crate) fn missing(call: &'static str, what: &'static str) -> Error {
+fn missing(call: &'static str, what: &'static str) -> Error {
     Error::Argument {
         call,
         argument: what,

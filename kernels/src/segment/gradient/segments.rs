@@ -43,14 +43,14 @@ pub fn segment_reduce_backward(
 ) -> Result<TensorHandle> {
     const CALL: &str = "segment_reduce_backward";
     let device = Device::of(client);
-    supports(CALL, &device, values.dtype, reduction)?;
+    supports(CALL, &device, "values", values.dtype, reduction)?;
     check_float(CALL, "values", values.dtype)?;
-    let shape = rows_of(CALL, "values", values)?;
+    let shape = rows_of(CALL, client, "values", values)?;
     let grouped = grouping.group(CALL, &device, shape[0])?;
     let of_segments = with_rows(&shape, grouped.ends.segments);
-    check_gradient(CALL, gradient, values.dtype, &of_segments)?;
+    check_gradient(CALL, client, gradient, values.dtype, &of_segments)?;
     let kind = Kind::from(reduction);
-    let args = check_args(CALL, kind, args, &of_segments)?;
+    let args = check_args(CALL, client, kind, args, &of_segments)?;
     let (values, rows) = (Rows::new(client, values), Rows::new(client, gradient));
     let elements = values.count * values.columns;
     let output = room(client, elements, values.element.size());

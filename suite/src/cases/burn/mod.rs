@@ -1,7 +1,9 @@
 //! girih-burn's ops on each device, against values and gradients that the host computes.
 
+mod against;
 mod bags;
 mod counts;
+mod edges;
 mod embeddings;
 mod forward;
 mod fusion;
@@ -9,6 +11,7 @@ mod gradients;
 mod host;
 mod lookups;
 mod matmul;
+mod misuse;
 mod readme;
 mod refusals;
 mod report;
@@ -26,13 +29,16 @@ use host::Host;
 /// Every case of this subject.
 pub fn cases() -> Vec<Case> {
     [
+        against::cases(),
         bags::cases(),
         counts::cases(),
+        edges::cases(),
         embeddings::cases(),
         forward::cases(),
         fusion::cases(),
         gradients::cases(),
         matmul::cases(),
+        misuse::cases(),
         lookups::cases(),
         readme::cases(),
         refusals::cases(),
