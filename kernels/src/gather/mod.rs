@@ -106,7 +106,7 @@ pub fn gather(
     let bytes = shape.iter().product::<usize>() * input.dtype.size();
     // An empty buffer is none on some devices.
     let output = TensorHandle::new_contiguous(shape, client.empty(bytes.max(1)), input.dtype);
-    let checked = gather_into(client, input, index, &output, axis, bounds)?;
+    let checked = gather_on(&device, input, index, &output, axis, bounds)?;
     Ok(checked.map(|()| output))
 }
 
@@ -123,11 +123,22 @@ pub fn gather_into(
     axis: usize,
     bounds: Bounds,
 ) -> Result<Checked<()>> {
+    gather_on(&Device::of(client), input, index, output, axis, bounds)
+}
+
+fn gather_on(
+    device: &Device,
+    input: &TensorHandle,
+    index: &TensorHandle,
+    output: &TensorHandle,
+    axis: usize,
+    bounds: Bounds,
+) -> Result<Checked<()>> {
     const CALL: &str = "gather";
-    let device = Device::of(client);
+    let client = device.client();
     check::axis(CALL, "input", input, axis)?;
-    check::index(CALL, &device, index)?;
-    check::element(CALL, &device, input.dtype)?;
+    check::index(CALL, device, index)?;
+    check::element(CALL, device, input.dtype)?;
     check::within(CALL, "input", input)?;
     let (mut shape, _) = check::dims(input);
     let extent = std::mem::replace(&mut shape[axis], index.shape()[0]);
@@ -135,7 +146,7 @@ pub fn gather_into(
     check::shape(CALL, "output", output, &shape)?;
     check::within(CALL, "output", output)?;
     check::distinct(CALL, "output", output)?;
-    let report = report(CALL, &device, index, axis, extent, bounds)?;
+    let report = report(CALL, device, index, axis, extent, bounds)?;
     if shape.contains(&0) {
         return Ok(Checked::new((), report));
     }
@@ -147,7 +158,7 @@ pub fn gather_into(
     };
     match Walk::new(input, output, axis) {
         Some(walk) => launch(
-            &device,
+            device,
             input,
             index,
             output,
@@ -166,7 +177,7 @@ pub fn gather_into(
             let walk =
                 Walk::new(&input, &staged, axis).expect("contiguous tensors fold to three axes");
             launch(
-                &device,
+                device,
                 &input,
                 index,
                 &staged,
