@@ -138,6 +138,7 @@ pub fn scatter_sum<const D: usize, K: Kind>(
     let options = options.into();
     let argument = || Argument::new("updates", &updates);
     let call = Call::new("scatter_sum", argument(), axis)?;
+    call.makes(call.axis(), extent)?;
     call.scatters(&index, argument(), extent, ScatterMode::Add, &options)?;
     let axis = call.axis();
     let report = Report::new(&index, axis, extent, options.bounds);

@@ -97,6 +97,12 @@ impl Call {
         self.first.shape[self.axis]
     }
 
+    /// A result of the first tensor's shape, but for one extent, has elements that can be counted.
+    pub(crate) fn makes(&self, axis: usize, extent: usize) -> Result<(), Error> {
+        let shape = with_extent(&self.first.shape, axis, extent);
+        Ok(girih_kernels::supports_shape(self.name, &shape)?)
+    }
+
     /// The device gathers from the first tensor with these indices, and where gradients are asked for
     /// sums those of the copies.
     pub(crate) fn gathers(&self, index: &Tensor<1, Int>, bounds: Bounds) -> Result<(), Error> {

@@ -181,6 +181,7 @@ pub fn sum_along_axis<const D: usize, K: LookupKind>(
     bounds: Bounds,
 ) -> Result<Checked<Tensor<D, K>>, Error> {
     let call = Call::new("sum_along_axis", Argument::new("updates", &updates), axis)?;
+    call.makes(call.axis(), extent)?;
     call.adds_along(&index, bounds)?;
     let axis = call.axis();
     let report = reported(&index, axis, extent, bounds);
@@ -227,6 +228,7 @@ pub fn paged_gather<const D: usize, const R: usize, K: LookupKind>(
 ) -> Result<Checked<Tensor<R, K>>, Error> {
     let call = Call::new("paged_gather", Argument::new("pages", &pages), 0)?;
     call.gathers_pages(&table, &offsets, R, bounds)?;
+    call.makes(1, rows)?;
     let report = reported(&table, 0, call.extent(), bounds);
     let outputs = K::paged(
         pages.into_dispatch(),

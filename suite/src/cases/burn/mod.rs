@@ -10,6 +10,7 @@ mod gradients;
 mod host;
 mod lookups;
 mod matmul;
+mod misuse;
 mod readme;
 mod refusals;
 mod report;
@@ -34,6 +35,7 @@ pub fn cases() -> Vec<Case> {
         fusion::cases(),
         gradients::cases(),
         matmul::cases(),
+        misuse::cases(),
         lookups::cases(),
         readme::cases(),
         refusals::cases(),
