@@ -1,6 +1,7 @@
 //! Products of matrices: in batches, by groups of rows, and with rows gathered and added to by lists.
 
-mod activation;
+pub(crate) mod activation;
+mod beside;
 mod epilogue;
 mod form;
 mod hopper;
@@ -44,6 +45,7 @@ pub mod raw {
 struct Book;
 
 use crate::check;
+use beside::Beside;
 use cubecl::client::Client;
 use cubecl::std::tensor::{TensorHandle, into_contiguous};
 use form::{Grouping, PER_AXIS};
@@ -490,15 +492,33 @@ fn run(
     options: &MatmulOptions<'_>,
     reports: Reports,
 ) -> Result<()> {
-    let plan = plan(device, problem, options)?;
+    let beside = Beside::new(problem, options)?;
+    let planned = plan(device, problem, options)?;
     if problem.is_empty() {
         return Ok(());
     }
+    let Some(beside) = beside else {
+        launch_planned(device, problem, planned, options, reports);
+        return Ok(());
+    };
+    let alone = beside.alone(problem);
+    let planned = plan(device, &alone, options)?;
+    launch_planned(device, &alone, planned, options, reports);
+    beside.pass(device, problem);
+    Ok(())
+}
+
+fn launch_planned(
+    device: &Device,
+    problem: &Problem,
+    planned: Planned,
+    options: &MatmulOptions<'_>,
+    reports: Reports,
+) {
     let tunes = options.tune && options.path.is_none() && options.tile.is_none();
-    match plan {
+    match planned {
         Planned::Hopper(form) => launch_hopper(device, problem, form),
         Planned::Tiled(_) if tunes => launch_fastest(device, problem, reports),
         Planned::Tiled(plan) => launch(device, problem, &plan, &reports),
     }
-    Ok(())
 }

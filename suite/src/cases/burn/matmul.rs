@@ -19,12 +19,12 @@ cases! {
     gathered_and_gradients needs [needs::ADD_F32],
     scattered_and_gradients needs [needs::ADD_F32],
     refusals,
-    experts_are_the_dense_sum needs [needs::ADD_F32],
-    experts_have_gradients needs [needs::ADD_F32],
-    experts_that_nobody_asks needs [needs::ADD_F32],
-    balance_is_least_where_all_are_asked needs [needs::ADD_F32],
-    layers_refuse needs [needs::ADD_F32],
-    layers_draw_their_weights needs [needs::ADD_F32],
+    experts_are_the_dense_sum,
+    experts_have_gradients,
+    experts_that_nobody_asks,
+    balance_is_least_where_all_are_asked,
+    layers_refuse,
+    layers_draw_their_weights,
 }
 
 /// Values of about 1.
