@@ -141,8 +141,9 @@ pub use compact::{
     partition, run_length, select, select_by, unique, unique_consecutive,
 };
 pub use experts::{
-    CombineGradients, ExpertRoutes, activate, combine_experts, combine_experts_backward,
-    route_experts, route_experts_backward, supports_route_experts,
+    CombineGradients, ExpertRoutes, ExpertsPass, ExpertsPlan, ExpertsSize, activate,
+    combine_experts, combine_experts_backward, explain_experts, route_experts,
+    route_experts_backward, supports_route_experts,
 };
 pub use explain::{
     Plan, explain_gather, explain_paged_gather, explain_scatter, explain_take_along_axis,
@@ -152,9 +153,10 @@ pub use girih::{Bounds, Checked, Error, Result};
 pub use histogram::{bincount, bins_of, histogram, supports_histogram};
 pub use matmul::{
     Activation, MatmulOptions, MatmulPath, MatmulPlan, MatmulTile, Route, Routed,
-    explain_gather_matmul_scatter, explain_grouped_matmul, explain_matmul, gather_matmul,
-    gather_matmul_scatter_into, grouped_inner_matmul, grouped_matmul, grouped_matmul_into, matmul,
-    matmul_into, supports_matmul,
+    explain_gather_matmul, explain_gather_matmul_scatter, explain_grouped_inner_matmul,
+    explain_grouped_matmul, explain_matmul, gather_matmul, gather_matmul_scatter_into,
+    grouped_inner_matmul, grouped_matmul, grouped_matmul_into, matmul, matmul_into,
+    supports_matmul,
 };
 pub use paged::{page_rows, page_rows_type, paged_gather};
 pub use scan::{

@@ -20,7 +20,8 @@ pub use activation::Activation;
 pub use options::{MatmulOptions, MatmulPath, MatmulTile, Route};
 pub use plan::MatmulPlan;
 pub use routed::{
-    Routed, explain_gather_matmul_scatter, gather_matmul, gather_matmul_scatter_into,
+    Routed, explain_gather_matmul, explain_gather_matmul_scatter, gather_matmul,
+    gather_matmul_scatter_into,
 };
 
 /// For tests that compile the kernels without a device.
@@ -281,6 +282,29 @@ pub fn grouped_inner_matmul(
     let problem = grouped_inner(&device, a, b, ends, &out, options)?;
     run(&device, &problem, options, [None, None])?;
     Ok(out)
+}
+
+/// What [`grouped_inner_matmul`] would launch.
+///
+/// # Errors
+///
+/// As [`grouped_inner_matmul`].
+pub fn explain_grouped_inner_matmul(
+    client: &Client,
+    a: &TensorHandle,
+    b: &TensorHandle,
+    ends: &TensorHandle,
+    options: &MatmulOptions<'_>,
+) -> Result<MatmulPlan> {
+    const CALL: &str = "grouped_inner_matmul";
+    rank(CALL, "a", a, 2, false)?;
+    rank(CALL, "b", b, 2, false)?;
+    rank(CALL, "ends", ends, 1, false)?;
+    let shape = vec![ends.shape()[0], a.shape()[0], b.shape()[1]];
+    let out = empty(client, shape, output_type(CALL, a, options)?);
+    let device = Device::of(client);
+    let problem = grouped_inner(&device, a, b, ends, &out, options)?;
+    Ok(plan(&device, &problem, options)?.explain(&problem))
 }
 
 /// A new contiguous tensor.

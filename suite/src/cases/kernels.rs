@@ -2,7 +2,7 @@
 
 mod along;
 mod compact;
-mod experts;
+pub mod experts;
 mod explain;
 mod gather;
 mod histogram;

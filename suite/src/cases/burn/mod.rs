@@ -8,6 +8,7 @@ mod gradients;
 mod host;
 mod lookups;
 mod matmul;
+mod moe;
 mod readme;
 mod refusals;
 mod report;
@@ -30,6 +31,7 @@ pub fn cases() -> Vec<Case> {
         fusion::cases(),
         gradients::cases(),
         matmul::cases(),
+        moe::cases(),
         lookups::cases(),
         readme::cases(),
         refusals::cases(),

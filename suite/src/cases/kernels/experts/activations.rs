@@ -30,7 +30,7 @@ const ALL: [Activation; 4] = [
 ];
 
 /// The error function, by its series and its continued fraction.
-fn erf(x: f64) -> f64 {
+pub fn erf(x: f64) -> f64 {
     if x.abs() > 3.0 {
         // Lentz's algorithm is not needed: from here on 60 terms are exact.
         let fraction = (1..=60)

@@ -1,7 +1,8 @@
 //! What lies around the products of a mixture of experts: routers, sums by token, activations.
 
-mod activations;
+pub mod activations;
 pub mod compiled;
+mod plan;
 mod router;
 mod sums;
 
@@ -9,7 +10,13 @@ use girih_testkit::case::Case;
 
 /// Every case of this subject.
 pub fn cases() -> Vec<Case> {
-    [activations::cases(), router::cases(), sums::cases()].concat()
+    [
+        activations::cases(),
+        plan::cases(),
+        router::cases(),
+        sums::cases(),
+    ]
+    .concat()
 }
 
 /// An error's words are those.

@@ -166,6 +166,10 @@ fn slopes<E: Element, W: Element>(rt: &Rt) -> Result<(), String> {
                     of_weights[route].add(slope * given.rows.at(&[place, column]));
                 }
             }
+            // Below its least normal number f16 has steps, not digits.
+            for right in &mut of_rows {
+                right.size = right.size.max(1e-3);
+            }
             let named = |what: &str, error: String| {
                 format!("{what} of {tokens} tokens, {k}, {columns} columns: {error}")
             };
