@@ -1,5 +1,6 @@
 //! What an activation takes along: the sums before it, kept for its gradient, or the sums that its slope is taken at.
 
+use super::hopper;
 use super::problem::Problem;
 use super::{Activation, MatmulOptions};
 use crate::check;
@@ -67,6 +68,23 @@ impl<'a> Beside<'a> {
                 "a contiguous tensor beside a contiguous result",
             ),
         }
+    }
+
+    pub(crate) fn tensor(&self) -> &'a TensorHandle {
+        match *self {
+            Self::Before(tensor) | Self::SlopeAt(tensor) => tensor,
+        }
+    }
+
+    /// The form of Hopper's kernel that takes it along, if there is one.
+    pub(crate) fn taken_along(&self, form: hopper::Form) -> Option<hopper::Form> {
+        let start = self.tensor().handle.offset_start.unwrap_or(0);
+        let beside = match self {
+            Self::Before(_) => hopper::Beside::Before,
+            Self::SlopeAt(_) => hopper::Beside::SlopeAt,
+        };
+        let form = hopper::Form { beside, ..form };
+        (start.is_multiple_of(16) && form.is_possible()).then_some(form)
     }
 
     /// The product without it: what is left is a [pass](Self::pass) of its own.

@@ -52,7 +52,7 @@ use cubecl::std::tensor::{TensorHandle, into_contiguous};
 use form::{Grouping, PER_AXIS};
 use girih::device::Device;
 use girih::{Bounds, Error, Result};
-use launch::{Reports, launch, launch_hopper};
+use launch::{Reports, launch, launch_hopper, launch_hopper_beside};
 use plan::{Planned, Tiled};
 use problem::{
     Problem, Types, bias_strides, broadcast, ends as check_ends, output_type, rank, repeated,
@@ -525,6 +525,12 @@ fn run(
         launch_planned(device, problem, planned, options, reports);
         return Ok(());
     };
+    if let Planned::Hopper(form) = planned
+        && let Some(form) = beside.taken_along(form)
+    {
+        launch_hopper_beside(device, problem, form, beside.tensor());
+        return Ok(());
+    }
     let alone = beside.alone(problem);
     let planned = plan(device, &alone, options)?;
     launch_planned(device, &alone, planned, options, reports);

@@ -19,6 +19,7 @@ cases! {
     beside_a_product_of_f16 needs [needs::F16],
     beside_a_product_of_bf16 needs [needs::BF16],
     beside_products_of_groups,
+    beside_products_of_groups_of_bf16 needs [needs::BF16],
     what_is_refused,
 }
 
@@ -221,12 +222,12 @@ fn beside_a_product_of_bf16(rt: &Rt) -> Result<(), String> {
 }
 
 /// Rows in groups, in order and gathered: empty groups, all in one, rows in none.
-fn beside_products_of_groups(rt: &Rt) -> Result<(), String> {
+fn groups<E: Element>(rt: &Rt, tolerance: f64) -> Result<(), String> {
     let (rows, inner, columns) = (40usize, 24usize, 16usize);
     let mut random = Random::new(12);
-    let a = Operand::<f32>::random(rt, &[rows, inner], &[inner, 1], &mut random);
+    let a = Operand::<E>::random(rt, &[rows, inner], &[inner, 1], &mut random);
     let strides = [inner * columns, columns, 1];
-    let b = Operand::<f32>::random(rt, &[3, inner, columns], &strides, &mut random);
+    let b = Operand::<E>::random(rt, &[3, inner, columns], &strides, &mut random);
     let index: Vec<i32> = (0..rows as i32)
         .map(|row| (row * 7) % rows as i32)
         .collect();
@@ -247,11 +248,11 @@ fn beside_products_of_groups(rt: &Rt) -> Result<(), String> {
             (0..rows * columns).map(of).collect()
         };
         let in_order = sums(&|row| row);
-        beside::<f32>(rt, [rows, columns], &in_order, 1e-5, &|options| {
+        beside::<E>(rt, [rows, columns], &in_order, tolerance, &|options| {
             grouped_matmul(&rt.client, &a.tensor, &b.tensor, &list.tensor, options)
         })?;
         let gathered = sums(&|row| index[row] as usize);
-        beside::<f32>(rt, [rows, columns], &gathered, 1e-5, &|options| {
+        beside::<E>(rt, [rows, columns], &gathered, tolerance, &|options| {
             let (lines, ends) = (&gather.tensor, Some(&list.tensor));
             let (a, b) = (&a.tensor, &b.tensor);
             let bounds = Bounds::Mask;
@@ -259,6 +260,14 @@ fn beside_products_of_groups(rt: &Rt) -> Result<(), String> {
         })?;
     }
     Ok(())
+}
+
+fn beside_products_of_groups(rt: &Rt) -> Result<(), String> {
+    groups::<f32>(rt, 1e-5)
+}
+
+fn beside_products_of_groups_of_bf16(rt: &Rt) -> Result<(), String> {
+    groups::<bf16>(rt, 3e-2)
 }
 
 fn what_is_refused(rt: &Rt) -> Result<(), String> {
