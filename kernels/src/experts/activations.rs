@@ -2,10 +2,10 @@
 
 use super::activate::{activate_backward_kernel, activate_kernel};
 use super::{float_sums, has_exponentials};
-use crate::check;
+use crate::check::{self, list};
 use crate::matmul::Activation;
 use crate::segment::gradient::{address, each};
-use crate::segment::launch::{buffer, list, room};
+use crate::segment::launch::{buffer, room};
 use cubecl::client::Client;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;

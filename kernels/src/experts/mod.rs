@@ -61,7 +61,7 @@ fn float_sums(
     let sums = sum_type(tensor.dtype);
     check::element(call, device, tensor.dtype)?;
     check::element(call, device, sums)?;
-    check::within(call, argument, tensor)?;
+    check::within(call, device.client(), argument, tensor)?;
     Ok(sums)
 }
 

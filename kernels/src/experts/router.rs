@@ -5,9 +5,9 @@ use super::choose::{
     place_kernel,
 };
 use super::{I32, float_sums, has_exponentials, units};
-use crate::check;
+use crate::check::{self, list};
 use crate::segment::gradient::{address, each};
-use crate::segment::launch::{buffer, list, room};
+use crate::segment::launch::{buffer, room};
 use cubecl::client::Client;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
@@ -174,7 +174,7 @@ pub fn route_experts_backward(
     ] {
         check::same_type(CALL, argument, tensor.dtype, dtype)?;
         check::shape(CALL, argument, tensor, &shape)?;
-        check::within(CALL, argument, tensor)?;
+        check::within(CALL, client, argument, tensor)?;
     }
     let elements = router.tokens * router.experts;
     let out = room(client, elements, scores.dtype.size());

@@ -2,10 +2,10 @@
 
 use super::combine::{Teams, combine_backward_kernel, combine_kernel};
 use super::{I32, float_sums, units};
-use crate::check;
+use crate::check::{self, list};
 use crate::scan::cubes;
 use crate::segment::gradient::{address, each};
-use crate::segment::launch::{Rows, buffer, list, room};
+use crate::segment::launch::{Rows, buffer, room};
 use cubecl::client::Client;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
@@ -142,7 +142,7 @@ pub fn combine_experts_backward(
     }
     check::same_type(CALL, "gradient", gradient.dtype, rows.element)?;
     check::shape(CALL, "gradient", gradient, &[tokens, rows.columns])?;
-    check::within(CALL, "gradient", gradient)?;
+    check::within(CALL, client, "gradient", gradient)?;
     let elements = routes * rows.columns;
     let of_rows = room(client, elements, rows.element.size());
     let of_weights = match elements {
@@ -243,12 +243,12 @@ impl Combining {
         let sums = float_sums(call, device, "rows", rows)?;
         check::element(call, device, I32)?;
         check::same_type(call, "places", places.dtype, I32)?;
-        check::within(call, "places", places)?;
+        check::within(call, device.client(), "places", places)?;
         let [tokens, chosen] = [places.shape()[0], places.shape()[1]];
         if let Some(weights) = weights {
             check::same_type(call, "weights", weights.dtype, sums)?;
             check::shape(call, "weights", weights, &[tokens, chosen])?;
-            check::within(call, "weights", weights)?;
+            check::within(call, device.client(), "weights", weights)?;
         }
         let client = device.client();
         Ok(Self {

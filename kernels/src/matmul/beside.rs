@@ -21,7 +21,11 @@ pub(crate) enum Beside<'a> {
 
 impl<'a> Beside<'a> {
     /// What the options ask for, checked.
-    pub(crate) fn new(problem: &Problem, options: &MatmulOptions<'a>) -> Result<Option<Self>> {
+    pub(crate) fn new(
+        device: &Device,
+        problem: &Problem,
+        options: &MatmulOptions<'a>,
+    ) -> Result<Option<Self>> {
         let call = problem.call;
         let beside = match (options.before, options.slope_at) {
             (None, None) => return Ok(None),
@@ -43,7 +47,7 @@ impl<'a> Beside<'a> {
         let c = &problem.c;
         check::same_type(call, argument, tensor.dtype, problem.output)?;
         check::shape(call, argument, tensor, &check::dims(c).0)?;
-        check::within(call, argument, tensor)?;
+        check::within(call, device.client(), argument, tensor)?;
         let is_float = matches!(problem.output, ElemType::Float(_));
         let refused = |given: String, allowed: &str| {
             Err(Error::Argument {

@@ -9,7 +9,7 @@
 #![allow(clippy::explicit_auto_deref)]
 
 use super::operator::{ScanOperator, excluded};
-use super::place::{Cuts, row_of, search};
+use super::place::{Cuts, is_below, row_of, search};
 use super::tile::Heads;
 use cubecl::prelude::*;
 
@@ -58,7 +58,7 @@ fn is_head<F: Int>(
                     head = list[flags] != F::from_int(0);
                 } else {
                     if *next < list.len() {
-                        if usize::cast_from(list[*next]) < position {
+                        if is_below::<F>(list[*next], position) {
                             *next = search::<F>(list, *next, position);
                         }
                     }

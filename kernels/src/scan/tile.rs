@@ -11,7 +11,7 @@
 #![allow(clippy::collapsible_if)]
 
 use super::operator::{By, ScanOperator, excluded};
-use super::place::{Cuts, Row, search};
+use super::place::{Cuts, Row, is_below, search};
 use cubecl::prelude::*;
 use girih::prelude::*;
 
@@ -237,7 +237,7 @@ fn heads_of_vector<F: Int>(
                     for lane in 0..width {
                         let place = at + lane;
                         if next < list.len() {
-                            if usize::cast_from(list[next]) < place {
+                            if is_below::<F>(list[next], place) {
                                 next = search::<F>(list, next, place);
                             }
                         }

@@ -169,7 +169,7 @@ pub fn sort_pairs(
     options: &SortOptions,
 ) -> Result<(TensorHandle, TensorHandle)> {
     const CALL: &str = "sort_pairs";
-    check_payload(CALL, keys, payload)?;
+    check_payload(CALL, client, keys, payload)?;
     let sorted = run(CALL, client, keys, Carried::Payload(payload), axis, options)?;
     Ok((
         sorted.keys.expect("keys are sorted"),
@@ -285,10 +285,15 @@ pub(crate) fn most_in_one_cube(
 }
 
 /// What goes with keys has their shape, and elements that can be moved.
-fn check_payload(call: &'static str, keys: &TensorHandle, payload: &TensorHandle) -> Result<()> {
+fn check_payload(
+    call: &'static str,
+    client: &Client,
+    keys: &TensorHandle,
+    payload: &TensorHandle,
+) -> Result<()> {
     let (shape, _) = check::dims(keys);
     check::shape(call, "payload", payload, &shape)?;
-    check::within(call, "payload", payload)?;
+    check::within(call, client, "payload", payload)?;
     match payload.dtype.size() {
         1 | 2 | 4 | 8 => Ok(()),
         _ => Err(Error::Element {
@@ -353,7 +358,7 @@ pub(crate) fn run(
     options: &SortOptions,
 ) -> Result<Sorted> {
     check::axis(call, "keys", keys, axis)?;
-    check::within(call, "keys", keys)?;
+    check::within(call, client, "keys", keys)?;
     let device = Device::of(client);
     let rows = Rows::new(keys, axis);
     let job = Job {

@@ -9,8 +9,10 @@ mod histogram;
 pub mod hopper;
 mod keys;
 pub mod matmul;
+mod misuse;
 pub(super) mod model;
 mod paged;
+mod parts;
 mod refusals;
 pub mod scan;
 mod scatter;
@@ -32,10 +34,12 @@ pub fn cases() -> Vec<Case> {
         explain::cases(),
         gather::cases(),
         matmul::all_cases(),
+        misuse::cases(),
         histogram::cases(),
         hopper::cases(),
         scatter::cases(),
         paged::cases(),
+        parts::cases(),
         refusals::cases(),
         scan::cases(),
         segment::cases(),

@@ -1,13 +1,16 @@
 //! girih-burn's ops on each device, against values and gradients that the host computes.
 
+mod against;
 mod bags;
 mod counts;
+mod edges;
 mod forward;
 mod fusion;
 mod gradients;
 mod host;
 mod lookups;
 mod matmul;
+mod misuse;
 mod moe;
 mod readme;
 mod refusals;
@@ -25,12 +28,15 @@ use host::Host;
 /// Every case of this subject.
 pub fn cases() -> Vec<Case> {
     [
+        against::cases(),
         bags::cases(),
         counts::cases(),
+        edges::cases(),
         forward::cases(),
         fusion::cases(),
         gradients::cases(),
         matmul::cases(),
+        misuse::cases(),
         moe::cases(),
         lookups::cases(),
         readme::cases(),
