@@ -2,12 +2,10 @@
 
 mod autodiff;
 mod backend;
-mod cube;
-mod moe;
+pub(crate) mod cube;
 
 pub use backend::MatmulBackend;
 pub(crate) use cube::sum_type;
-pub use moe::{MoeActivation, MoeLayer, MoeLayerConfig};
 
 use burn::backend::Dispatch;
 use burn::tensor::{Int, Tensor};
