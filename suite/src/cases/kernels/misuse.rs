@@ -51,7 +51,7 @@ type Ruin = fn(&mut TensorHandle);
 
 const COUNTLESS: &str = "more elements than can be counted";
 
-const RUINS: [(&str, Ruin); 8] = [
+const RUINS: [(&str, Ruin); 9] = [
     ("a stride too few", |tensor| {
         let strides: Vec<usize> = tensor.strides().iter().skip(1).copied().collect();
         tensor.metadata.strides = strides.as_slice().into();
@@ -62,6 +62,9 @@ const RUINS: [(&str, Ruin); 8] = [
     }),
     ("a start past the buffer", |tensor| {
         tensor.handle = tensor.handle.clone().offset_start(1 << 20);
+    }),
+    ("a start within an element", |tensor| {
+        tensor.handle = tensor.handle.clone().offset_start(2);
     }),
     ("memory of another device", |tensor| {
         tensor.handle.service.device.index_id += 1;
