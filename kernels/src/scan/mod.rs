@@ -207,7 +207,15 @@ pub fn scan(
     check_element(&Device::of(client), input.dtype)?;
     let (shape, _) = check::dims(input);
     let output = check::output(CALL, client, shape, input.dtype)?;
-    scan_into(client, input, &output, axis, operation, options)?;
+    let call = Call {
+        client,
+        input,
+        output: &output,
+        axis,
+        options,
+        is_made: true,
+    };
+    call.by(operation)?;
     Ok(output)
 }
 
@@ -225,24 +233,15 @@ pub fn scan_into(
     operation: ScanOperation,
     options: ScanOptions<'_>,
 ) -> Result<ScanPath> {
-    let float = matches!(input.dtype, ElemType::Float(_));
-    let rounds = match float {
-        true => Exactness::Rounds,
-        false => Exactness::Exact,
-    };
     let call = Call {
         client,
         input,
         output,
         axis,
         options,
+        is_made: false,
     };
-    match operation {
-        ScanOperation::Sum => call.run::<Sum>(rounds),
-        ScanOperation::Product => call.run::<Product>(rounds),
-        ScanOperation::Min => call.run::<Min>(Exactness::Exact),
-        ScanOperation::Max => call.run::<Max>(Exactness::Exact),
-    }
+    call.by(operation)
 }
 
 /// As [`scan_into`], by an operation of one's own.
@@ -260,18 +259,15 @@ pub fn scan_with<O: ScanOperator>(
     axis: usize,
     options: ScanOptions<'_>,
 ) -> Result<ScanPath> {
-    let exactness = match input.dtype {
-        ElemType::Float(_) => Exactness::Rounds,
-        _ => Exactness::Exact,
-    };
     let call = Call {
         client,
         input,
         output,
         axis,
         options,
+        is_made: false,
     };
-    call.run::<O>(exactness)
+    call.run::<O>(call.rounding())
 }
 
 /// Whether a device scans elements of a type.
@@ -290,9 +286,28 @@ struct Call<'a> {
     output: &'a TensorHandle,
     axis: usize,
     options: ScanOptions<'a>,
+    /// Whether the client has just made the output.
+    is_made: bool,
 }
 
 impl Call<'_> {
+    /// Whether sums and products of the elements round.
+    fn rounding(&self) -> Exactness {
+        match self.input.dtype {
+            ElemType::Float(_) => Exactness::Rounds,
+            _ => Exactness::Exact,
+        }
+    }
+
+    fn by(&self, operation: ScanOperation) -> Result<ScanPath> {
+        match operation {
+            ScanOperation::Sum => self.run::<Sum>(self.rounding()),
+            ScanOperation::Product => self.run::<Product>(self.rounding()),
+            ScanOperation::Min => self.run::<Min>(Exactness::Exact),
+            ScanOperation::Max => self.run::<Max>(Exactness::Exact),
+        }
+    }
+
     fn run<O: ScanOperator>(&self, exactness: Exactness) -> Result<ScanPath> {
         let device = Device::of(self.client);
         self.check(&device)?;
@@ -312,8 +327,15 @@ impl Call<'_> {
             packed = check::list(self.client, offsets);
             options.segments = Some(Segments::Offsets(&packed));
         }
-        let (input, output) = (self.input, self.output);
-        launch::scan::<O>(&device, input, output, self.axis, exactness, &options)
+        launch::scan::<O>(
+            &device,
+            self.input,
+            self.output,
+            self.axis,
+            exactness,
+            &options,
+            self.is_made,
+        )
     }
 
     fn check(&self, device: &Device) -> Result<()> {

@@ -1,7 +1,9 @@
 //! girih-burn's ops on each device, against values and gradients that the host computes.
 
+mod against;
 mod bags;
 mod counts;
+mod edges;
 mod forward;
 mod fusion;
 mod gradients;
@@ -25,8 +27,10 @@ use host::Host;
 /// Every case of this subject.
 pub fn cases() -> Vec<Case> {
     [
+        against::cases(),
         bags::cases(),
         counts::cases(),
+        edges::cases(),
         forward::cases(),
         fusion::cases(),
         gradients::cases(),
