@@ -12,6 +12,7 @@ mod host;
 mod lookups;
 mod matmul;
 mod misuse;
+mod moe;
 mod readme;
 mod refusals;
 mod report;
@@ -39,6 +40,7 @@ pub fn cases() -> Vec<Case> {
         gradients::cases(),
         matmul::cases(),
         misuse::cases(),
+        moe::cases(),
         lookups::cases(),
         readme::cases(),
         refusals::cases(),
