@@ -6,8 +6,8 @@ use super::choose::{
 };
 use super::{I32, float_sums, has_exponentials, units};
 use crate::check::{self, list};
-use crate::segment::gradient::{address, each};
-use crate::segment::launch::{buffer, room};
+use crate::segment::gradient::each;
+use crate::segment::rows::{address, buffer, room};
 use cubecl::client::Client;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
