@@ -1,7 +1,8 @@
 //! The launches of a sort.
 
+use super::at_once::{BARRIER, sort_kernel};
 use super::carry::Moved;
-use super::digits::{CELLS, histogram_kernel};
+use super::digits::{CELLS, Counting, histogram_kernel};
 use super::passes::{add_up_kernel, count_kernel, scatter_kernel};
 use super::plan::{self, Job, Plan, word};
 use super::rows::Rows;
@@ -11,10 +12,12 @@ use super::turns::{Buffer, Carried, Turns, cubes};
 use super::write::{Orders, Payload};
 use super::{SortPath, Sorted, cube::cube_kernel};
 use crate::bins;
+use cubecl::client::Client;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
+use girih::memory::blocks::GridBarrier;
 
 /// What all launches of a sort share.
 struct Launch<'a> {
@@ -32,6 +35,28 @@ struct Pass {
     payload: [Buffer; 2],
     kind: Payload,
     orders: Orders,
+}
+
+/// What sweeps read and write.
+#[derive(Clone, Copy)]
+struct Carries<'a> {
+    keys: &'a Turns,
+    payload: Option<&'a Turns>,
+    moved: Moved,
+    /// Whether the sorted keys are nobody's to read.
+    drops_keys: bool,
+}
+
+impl Carries<'_> {
+    /// Keys, then what goes with them: what is read first, between, and what is written last.
+    fn all(&self, client: &Client) -> [[Buffer; 3]; 2] {
+        let unused = Buffer::unused(client);
+        let payload = match self.payload {
+            Some(payload) => payload.all(&unused),
+            None => [unused.clone(), unused.clone(), unused.clone()],
+        };
+        [self.keys.all(&unused), payload]
+    }
 }
 
 /// Sorts.
@@ -92,14 +117,16 @@ pub(crate) fn launch(
             keeps_keys: number + 1 < passes || carried.keeps_keys(),
         },
     });
+    let carries = Carries {
+        keys: &of_keys,
+        payload: of_payload.as_ref(),
+        moved: carried.moved(),
+        drops_keys: !carried.keeps_keys(),
+    };
     match plan.path {
         SortPath::OneCube => passes.for_each(|pass| launch.one_cube(&pass)),
-        SortPath::OneSweep => launch.one_sweep(
-            &of_keys,
-            of_payload.as_ref(),
-            carried.moved(),
-            !carried.keeps_keys(),
-        ),
+        SortPath::OneSweep => launch.one_sweep(carries),
+        SortPath::AtOnce => launch.at_once(carries),
         SortPath::ThreeKernels => launch.three_kernels(passes),
     }
     let output = |turns: Turns, element| rows.scatter(device, turns.into_output(), element);
@@ -242,7 +269,16 @@ impl Launch<'_> {
         ]
     }
 
-    fn one_sweep(&self, keys: &Turns, payload: Option<&Turns>, moved: Moved, drops_keys: bool) {
+    /// Words that say what tiles have of each digit.
+    fn state(&self) -> Buffer {
+        let len = self.tiles() * DIGITS;
+        Buffer {
+            handle: self.device.client().empty(len * self.plan.count.size()),
+            len,
+        }
+    }
+
+    fn one_sweep(&self, carries: Carries<'_>) {
         let client = self.device.client();
         let digits = self.plan.passes().max(1);
         let size = self.plan.count.size();
@@ -251,18 +287,11 @@ impl Launch<'_> {
             handle: bins::zeros(self.device, counts * size / 4),
             len: counts,
         };
-        let words = self.tiles() * DIGITS;
-        let state = Buffer {
-            handle: client.empty(words * size),
-            len: words,
-        };
-        self.histogram(&keys.input, digits, &counts, &state);
-        let unused = Buffer::unused(client);
-        let [keys_in, keys_between, keys_out] = keys.all(&unused);
-        let [payload_in, payload_between, payload_out] = match payload {
-            Some(payload) => payload.all(&unused),
-            None => [unused.clone(), unused.clone(), unused],
-        };
+        let state = self.state();
+        self.histogram(&carries.keys.input, digits, &counts, &state);
+        let [keys, payload] = carries.all(client);
+        let [keys_in, keys_between, keys_out] = keys;
+        let [payload_in, payload_between, payload_out] = payload;
         for pass in 0..digits {
             let (shift, mask) = self.digit(pass);
             // SAFETY: tiles are masked by the length of the row; counts and state have a place for each digit of each tile.
@@ -287,9 +316,9 @@ impl Launch<'_> {
                     pass,
                     shift,
                     mask,
-                    u32::from(drops_keys),
+                    u32::from(carries.drops_keys),
                     self.plan.tile,
-                    moved,
+                    carries.moved,
                     self.plan.order.unless_identity(),
                     8 * size as u32,
                     self.types(),
@@ -298,8 +327,74 @@ impl Launch<'_> {
         }
     }
 
-    /// Counts all digits, and sets the state to 0.
-    fn histogram(&self, keys: &Buffer, digits: u32, counts: &Buffer, state: &Buffer) {
+    /// All passes in one launch.
+    fn at_once(&self, carries: Carries<'_>) {
+        let client = self.device.client();
+        let digits = self.plan.passes().max(1);
+        let size = self.plan.count.size();
+        let tile = self.plan.tile;
+        let counted = digits as usize * DIGITS;
+        let zeros = bins::zeros(self.device, counted * size / 4 + BARRIER);
+        let barrier = Buffer {
+            handle: zeros.clone().offset_start((counted * size) as u64),
+            len: BARRIER,
+        };
+        let counts = Buffer {
+            handle: zeros,
+            len: counted,
+        };
+        let (width, vectors) = self.vectors(&carries.keys.input);
+        let counting = Counting {
+            units: tile.units,
+            // As many keys as the tile has, but for a unit that goes through much of the row.
+            items: tile.items.div_ceil(width as u32).clamp(1, 8),
+            passes: digits,
+        };
+        let (begin, _) = self.digit(0);
+        let (_, last) = self.digit(digits - 1);
+        let most = GridBarrier::most_cubes(self.device);
+        let cubes = self.tiles_of_row.min(most);
+        let [keys, payload] = carries.all(client);
+        let [keys_in, keys_between, keys_out] = keys;
+        let [payload_in, payload_between, payload_out] = payload;
+        // SAFETY: tiles are masked by the length of the row, which is whole vectors; counts and state have a place for each digit of
+        // each pass and tile.
+        unsafe {
+            sort_kernel::launch_unchecked(
+                client,
+                CubeCount::new_1d(cubes),
+                self.dim(),
+                // Of a 64-bit index, what is constant goes into the instruction.
+                AddressType::U64,
+                width,
+                vectors.arg(),
+                keys_in.arg(),
+                keys_between.arg(),
+                keys_out.arg(),
+                payload_in.arg(),
+                payload_between.arg(),
+                payload_out.arg(),
+                barrier.arg(),
+                counts.arg(),
+                self.state().arg(),
+                self.job.len,
+                self.tiles_of_row,
+                begin,
+                last,
+                u32::from(carries.drops_keys),
+                counting,
+                tile,
+                carries.moved,
+                self.plan.order.unless_identity(),
+                8 * size as u32,
+                cubes < self.tiles_of_row,
+                self.types(),
+            );
+        }
+    }
+
+    /// The keys as vectors, and how many keys one has, where a row is whole vectors.
+    fn vectors(&self, keys: &Buffer) -> (usize, Buffer) {
         let size = self.job.key.size();
         let start = keys.handle.offset_start.unwrap_or(0) as usize;
         let width = self
@@ -308,13 +403,19 @@ impl Launch<'_> {
             .into_iter()
             .find(|width| self.job.len.is_multiple_of(*width) && start.is_multiple_of(width * size))
             .unwrap_or(1);
-        let (counting, cubes) = plan::counting(self.device, self.job, digits, width);
-        let (begin, _) = self.digit(0);
-        let (_, last) = self.digit(digits - 1);
         let vectors = Buffer {
             len: keys.len / width,
             ..keys.clone()
         };
+        (width, vectors)
+    }
+
+    /// Counts all digits, and sets the state to 0.
+    fn histogram(&self, keys: &Buffer, digits: u32, counts: &Buffer, state: &Buffer) {
+        let (width, vectors) = self.vectors(keys);
+        let (counting, cubes) = plan::counting(self.device, self.job, digits, width);
+        let (begin, _) = self.digit(0);
+        let (_, last) = self.digit(digits - 1);
         let state = Buffer {
             len: state.len * self.plan.count.size() / 16,
             ..state.clone()

@@ -1,5 +1,6 @@
 //! Sort: rows of keys, with or without what goes with them.
 
+mod at_once;
 pub(crate) mod by;
 mod carry;
 mod cube;
@@ -35,6 +36,7 @@ mod book {}
 
 /// The kernels themselves.
 pub mod raw {
+    pub use super::at_once::sort_kernel;
     pub use super::by::raw::*;
     pub use super::carry::Moved;
     pub use super::cube::cube_kernel;
@@ -55,6 +57,11 @@ pub enum SortPath {
     /// go. It needs cubes that begin in the order of their numbers and go on while others wait for them: CUDA has such, and
     /// the CPU, whose cubes run one after another.
     OneSweep,
+    /// One kernel for a single row: its cubes count the digits of all passes, wait for each other, and go on as
+    /// [`OneSweep`](Self::OneSweep) does, with a wait after each digit. It needs a device that runs all of its cubes at once, as CUDA
+    /// does with one for each multiprocessor; no other launch may then wait for all of its cubes at the same time. The CPU goes through
+    /// all of the row with one cube.
+    AtOnce,
     /// Three kernels a digit: tiles are counted, the counts added up, and the tiles written. No cube waits for another.
     ThreeKernels,
 }
@@ -99,7 +106,7 @@ pub struct SortOptions {
 ///
 /// | backend | rows of a few thousand keys | longer ones |
 /// |---|---|---|
-/// | CUDA | one cube a row | one read of the keys for all counts, then one read and one write a digit |
+/// | CUDA | one cube a row | one read of the keys for all counts, then one read and one write a digit; of a single row of up to some thousand keys for each multiprocessor in one launch |
 /// | CPU, Vulkan, others | the same | two reads and one write a digit |
 ///
 /// ```

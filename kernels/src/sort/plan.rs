@@ -6,6 +6,7 @@ use super::tile::{DIGIT_BITS, Matching, Tile};
 use super::{SortOptions, SortPath};
 use cubecl::ir::{ElemType, UIntKind};
 use girih::device::{Device, Target};
+use girih::memory::blocks::GridBarrier;
 use girih::memory::{AtomicAccess, MemoryOrder, MemoryScope, Operation};
 use girih::{Error, Result};
 
@@ -68,7 +69,7 @@ impl Plan {
         let path = path(device, job, options.path)?;
         // A sweep has memory of its own for what goes with the keys.
         let wide = match path {
-            SortPath::OneSweep => word(key.size().max(4)),
+            SortPath::OneSweep | SortPath::AtOnce => word(key.size().max(4)),
             _ => job.widest(),
         };
         for element in [
@@ -85,7 +86,9 @@ impl Plan {
         }
         // A sweep counts places from the beginning of the buffers.
         let narrow = match path {
-            SortPath::OneSweep => job.len < FLAGGED && job.rows * job.len <= COUNTED,
+            SortPath::OneSweep | SortPath::AtOnce => {
+                job.len < FLAGGED && job.rows * job.len <= COUNTED
+            }
             _ => job.len < COUNTED,
         };
         let count = word(if narrow { 4 } else { 8 });
@@ -127,7 +130,10 @@ impl Plan {
         match self.path {
             SortPath::OneCube => Ok(()),
             SortPath::ThreeKernels => needs(Operation::Add, word, MemoryScope::Cube),
-            SortPath::OneSweep => {
+            SortPath::OneSweep | SortPath::AtOnce => {
+                if self.path == SortPath::AtOnce {
+                    GridBarrier::require(device, 1)?;
+                }
                 needs(Operation::Add, word, MemoryScope::Cube)?;
                 needs(Operation::Add, self.count, MemoryScope::Device)?;
                 needs_ordered(
@@ -186,17 +192,32 @@ fn path(device: &Device, job: &Job, asked: Option<SortPath>) -> Result<SortPath>
             given: job.len as u64,
             allowed: most as u64,
         }),
-        Some(SortPath::OneSweep) => {
+        Some(SortPath::AtOnce) if job.rows > 1 => Err(Error::Size {
+            call: job.call,
+            argument: "the rows sorted in one launch",
+            given: job.rows as u64,
+            allowed: 1,
+        }),
+        Some(path @ (SortPath::OneSweep | SortPath::AtOnce)) => {
             let feature = "cubes that go on while others wait for them";
             device.require(makes_progress(device), job.call, feature)?;
-            Ok(SortPath::OneSweep)
+            Ok(path)
         }
         Some(path) => Ok(path),
         None if job.len <= most => Ok(SortPath::OneCube),
+        None if device.target() == Target::Cuda && fits_at_once(device, job) => {
+            Ok(SortPath::AtOnce)
+        }
         // Where cubes run one after another, an order of tiles gains nothing.
         None if device.target() == Target::Cuda => Ok(SortPath::OneSweep),
         None => Ok(SortPath::ThreeKernels),
     }
+}
+
+/// Whether the device runs a cube for each tile of all rows, of which there is one, at once.
+fn fits_at_once(device: &Device, job: &Job) -> bool {
+    let tiles = job.len.div_ceil(tile(device, SortPath::AtOnce, job).len());
+    job.rows == 1 && GridBarrier::require(device, tiles.try_into().unwrap_or(u32::MAX)).is_ok()
 }
 
 /// How many keys of a row one cube sorts at most.

@@ -270,20 +270,18 @@ fn every_tile_publishes_what_it_has(rt: &Rt) -> Result<(), String> {
 }
 
 fn launches_one_after_another(rt: &Rt) -> Result<(), stress::Fault> {
-    let [block] = stress::ALGORITHMS;
     if looks_back(rt) {
-        (block.round)(&mut stress::Setting::light(rt))?;
+        (stress::LOOK_BACK.round)(&mut stress::Setting::light(rt))?;
     }
     Ok(())
 }
 
 /// Several rounds while kernels on another stream come and go.
 fn holds_beside_other_kernels(rt: &Rt) -> Result<(), stress::Fault> {
-    let [block] = stress::ALGORITHMS;
     if !looks_back(rt) {
         return Ok(());
     }
-    let others = stress::beside(rt, &block, 6)?;
+    let others = stress::beside(rt, &stress::LOOK_BACK, 6)?;
     assert!(others > 0, "no other kernel ran");
     Ok(())
 }
