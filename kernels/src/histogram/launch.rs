@@ -1,9 +1,10 @@
 //! Histograms as launches.
 
 use super::kernel::{Binning, Counting, bins_kernel, histogram_kernel};
-use super::{MOST, PRIVATE, element};
+use super::{MOST, PRIVATE, Weights, element};
 use crate::check;
-use crate::scan::zeroed;
+use crate::scan::{Determinism, zeroed};
+use crate::scatter::{Duplicates, ScatterMode, ScatterOptions, scatter_into};
 use cubecl::client::Client;
 use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use cubecl::prelude::*;
@@ -116,10 +117,18 @@ impl Bins {
     }
 }
 
-/// What values of these weights are added up in.
-pub(super) fn sum_of(call: &'static str, weights: Option<ElemType>) -> Result<ElemType> {
+/// What so many values of these weights are added up in.
+pub(super) fn sum_of(
+    call: &'static str,
+    weights: Option<ElemType>,
+    count: usize,
+) -> Result<ElemType> {
     match weights {
-        None => Ok(ElemType::UInt(UIntKind::U32)),
+        // All of them may be in one bin.
+        None => Ok(ElemType::UInt(match u32::try_from(count) {
+            Ok(_) => UIntKind::U32,
+            Err(_) => UIntKind::U64,
+        })),
         Some(sum) if [F32, F64].contains(&sum) => Ok(sum),
         Some(given) => Err(Error::Element {
             call,
@@ -174,9 +183,13 @@ pub(super) fn run(
     call: &'static str,
     client: &Client,
     values: &TensorHandle,
-    weights: Option<&TensorHandle>,
+    weights: Weights<'_>,
     bins: Bins,
 ) -> Result<TensorHandle> {
+    let Weights {
+        tensor: weights,
+        determinism,
+    } = weights;
     let device = Device::of(client);
     check::within(call, "values", values)?;
     let (shape, _) = check::dims(values);
@@ -184,14 +197,50 @@ pub(super) fn run(
         check::shape(call, "weights", weights, &shape)?;
         check::within(call, "weights", weights)?;
     }
-    let sum = sum_of(call, weights.map(|weights| weights.dtype))?;
+    let count: usize = shape.iter().product();
+    let sum = sum_of(call, weights.map(|weights| weights.dtype), count)?;
+    if let (Some(weights), Determinism::RunToRun) = (weights, determinism) {
+        return in_order(call, &device, values, weights, bins);
+    }
     let private = supports(&device, call, values.dtype, sum, &bins)?;
     let out = zeroed(&device, bins.count * sum.size());
-    let count: usize = shape.iter().product();
     if count > 0 && bins.count > 0 {
         launch(&device, values, weights, &out, &bins, private, sum);
     }
     Ok(TensorHandle::new_contiguous(vec![bins.count], out, sum))
+}
+
+/// Adds up the weights of each bin in one order.
+fn in_order(
+    call: &'static str,
+    device: &Device,
+    values: &TensorHandle,
+    weights: &TensorHandle,
+    bins: Bins,
+) -> Result<TensorHandle> {
+    let client = device.client();
+    check::element(call, device, weights.dtype)?;
+    let count = bins.count;
+    let list = |tensor: &TensorHandle| {
+        let count = tensor.shape().iter().product::<usize>();
+        TensorHandle::new_contiguous(vec![count], dense(client, tensor).handle, tensor.dtype)
+    };
+    let places = list(&places(call, client, values, bins)?);
+    let sums = zeroed(device, count * weights.dtype.size());
+    let sums = TensorHandle::new_contiguous(vec![count], sums, weights.dtype);
+    // A value without a bin is at -1, which is masked.
+    let options = ScatterOptions::from(Duplicates::Deterministic);
+    scatter_into(
+        client,
+        &sums,
+        &places,
+        &list(weights),
+        0,
+        ScatterMode::Add,
+        options,
+    )?
+    .into_inner();
+    Ok(sums)
 }
 
 fn launch(

@@ -8,8 +8,10 @@ mod histogram;
 pub mod hopper;
 mod keys;
 pub mod matmul;
+mod memory;
 pub(super) mod model;
 mod paged;
+mod random_lists;
 mod refusals;
 pub mod scan;
 mod scatter;
@@ -32,6 +34,8 @@ pub fn cases() -> Vec<Case> {
         matmul::all_cases(),
         histogram::cases(),
         hopper::cases(),
+        memory::cases(),
+        random_lists::cases(),
         scatter::cases(),
         paged::cases(),
         refusals::cases(),

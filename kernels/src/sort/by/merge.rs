@@ -11,6 +11,17 @@ use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::prelude::*;
 
+/// Words of 32 bits of a place in a row.
+const WORDS: usize = 2;
+
+/// A place that is kept in two words, whatever the size of an address.
+#[cube]
+fn number_of(words: &Shared<[u32]>, number: usize) -> usize {
+    let low = words[number * WORDS] as usize;
+    let high = words[number * WORDS + 1] as usize;
+    low | (high << 16usize << 16usize)
+}
+
 /// Merges runs of `width` elements of each row in pairs; a cube gives a tile of the result, and finds what of the two runs is in
 /// it by searching them.
 #[cube(launch_unchecked, address_type = "dynamic")]
@@ -32,7 +43,7 @@ pub fn merge_kernel<E: Numeric, A: Numeric, V: Int, O: SortOrder>(
     let has_payload = comptime!(payload != Payload::None);
     let mut held = shared::<E>(comptime!(tile.len()));
     let mut places = shared::<u32>(comptime!(if has_payload { tile.len() } else { 1 }));
-    let mut splits = shared::<u32>(2usize);
+    let mut splits = shared::<u32>(comptime!(2 * WORDS));
     let number = CUBE_POS as u32;
     if number < rows * tiles_of_row {
         let row = (number / tiles_of_row) as usize * row_len;
@@ -50,14 +61,17 @@ pub fn merge_kernel<E: Numeric, A: Numeric, V: Int, O: SortOrder>(
         let count = begin - pair;
         let mut which = UNIT_POS as usize;
         while which < 2 {
-            splits[which] = split::<E, A, O>(keys_in, runs, count + which * valid) as u32;
+            let found = split::<E, A, O>(keys_in, runs, count + which * valid);
+            splits[which * WORDS] = found as u32;
+            // Two shifts, since one by all bits of a word is none.
+            splits[which * WORDS + 1] = (found >> 16usize >> 16usize) as u32;
             which += units;
         }
         sync_cube();
         // The parts of both runs, one after the other, in shared memory. By an order that is none the end may come before the
         // beginning, or too far after it.
-        let from = splits[0] as usize;
-        let to = (splits[1] as usize).max(from).min(from + valid);
+        let from = number_of(&splits, 0usize);
+        let to = number_of(&splits, 1usize).max(from).min(from + valid);
         let part = Runs {
             begin: 0usize,
             first: to - from,

@@ -57,7 +57,7 @@ fn model<E: Key + PartialEq>(keys: &[E]) -> Model {
     model
 }
 
-const ALL: UniqueOptions = UniqueOptions {
+pub(super) const ALL: UniqueOptions = UniqueOptions {
     counts: true,
     inverse: true,
     compact: CompactOptions {
@@ -93,7 +93,11 @@ fn compare<E: Key>(rt: &Rt, found: Unique, want: &Model) -> Result<(), String> {
     Ok(())
 }
 
-fn all<E: Key + PartialEq>(rt: &Rt, keys: &[E], options: UniqueOptions) -> Result<(), String> {
+pub(super) fn all<E: Key + PartialEq>(
+    rt: &Rt,
+    keys: &[E],
+    options: UniqueOptions,
+) -> Result<(), String> {
     let input = tensor(rt, keys, &[keys.len()]);
     let found = unique(&rt.client, &input, options).map_err(text)?;
     compare::<E>(rt, found, &model(keys)).map_err(|error| format!("of {}: {error}", keys.len()))

@@ -1,6 +1,6 @@
 //! Random lists, sorted in random ways: every key and what goes with it is where the host's stable sort has it.
 
-use super::super::keys::{Key, Values, values};
+use super::super::keys::{Key, Values, kinds, lengths, values};
 use super::payload::{pairs, places};
 use super::{sorted, sorted_there};
 use crate::random::{for_all, for_all_from};
@@ -59,18 +59,6 @@ impl Way {
     }
 }
 
-/// Lengths of every size, many of them next to those of tiles.
-fn lengths() -> impl Strategy<Value = usize> {
-    let edges = prop::sample::select(vec![
-        256usize, 512, 1024, 2048, 4096, 6144, 8192, 8832, 16_384, 17_664,
-    ]);
-    prop_oneof![
-        2 => 1usize..40,
-        2 => 1usize..12_000,
-        3 => (edges, -2i64..3).prop_map(|(edge, by)| (edge as i64 + by) as usize),
-    ]
-}
-
 /// Ways to sort keys of so many bits.
 fn ways(width: u32) -> impl Strategy<Value = Way> {
     let bits = prop_oneof![
@@ -78,22 +66,16 @@ fn ways(width: u32) -> impl Strategy<Value = Way> {
         2 => (0..=width, 0..=width).prop_map(|(a, b)| Some(a.min(b)..a.max(b))),
     ];
     let mask = prop_oneof![3 => Just(u64::MAX), 1 => any::<u64>(), 1 => any::<u64>().prop_map(|bits| bits & 0xff00_ff00_00ff_0000)];
-    (
-        prop::sample::select(Values::ALL.to_vec()),
-        0usize..1000,
-        lengths(),
-        mask,
-        any::<bool>(),
-        bits,
-    )
-        .prop_map(|(kind, first, len, mask, descending, bits)| Way {
+    (kinds(), 0usize..1000, lengths(), mask, any::<bool>(), bits).prop_map(
+        |(kind, first, len, mask, descending, bits)| Way {
             kind,
             first,
             len,
             mask,
             descending,
             bits,
-        })
+        },
+    )
 }
 
 fn in_any_way<E: Key>(rt: &Rt) -> Result<(), String> {
