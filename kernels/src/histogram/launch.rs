@@ -2,8 +2,9 @@
 
 use super::kernel::{Binning, Counting, bins_kernel, histogram_kernel};
 use super::{MOST, PRIVATE, Weights, element};
+use crate::bins::zeros;
 use crate::check;
-use crate::scan::{Determinism, zeroed};
+use crate::scan::Determinism;
 use crate::scatter::{Duplicates, ScatterMode, ScatterOptions, scatter_into};
 use cubecl::client::Client;
 use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
@@ -203,7 +204,7 @@ pub(super) fn run(
         return in_order(call, &device, values, weights, bins);
     }
     let private = supports(&device, call, values.dtype, sum, &bins)?;
-    let out = zeroed(&device, bins.count * sum.size());
+    let out = zeros(&device, bins.count * sum.size() / 4);
     if count > 0 && bins.count > 0 {
         launch(&device, values, weights, &out, &bins, private, sum);
     }
@@ -226,7 +227,7 @@ fn in_order(
         TensorHandle::new_contiguous(vec![count], dense(client, tensor).handle, tensor.dtype)
     };
     let places = list(&places(call, client, values, bins)?);
-    let sums = zeroed(device, count * weights.dtype.size());
+    let sums = zeros(device, count * weights.dtype.size() / 4);
     let sums = TensorHandle::new_contiguous(vec![count], sums, weights.dtype);
     // A value without a bin is at -1, which is masked.
     let options = ScatterOptions::from(Duplicates::Deterministic);

@@ -1,31 +1,25 @@
 //! The launches of a sort.
 
-use super::at_once::{BARRIER, sort_kernel};
-use super::carry::Moved;
-use super::digits::{CELLS, Counting, histogram_kernel};
+use super::by_sweeps::Carries;
 use super::passes::{add_up_kernel, count_kernel, scatter_kernel};
-use super::plan::{self, Job, Plan, word};
+use super::plan::{Job, Plan, word};
 use super::rows::Rows;
-use super::sweep::sweep_kernel;
 use super::tile::DIGITS;
 use super::turns::{Buffer, Carried, Turns, cubes};
 use super::write::{Orders, Payload};
 use super::{SortPath, Sorted, cube::cube_kernel};
-use crate::bins;
-use cubecl::client::Client;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
-use girih::memory::blocks::GridBarrier;
 
 /// What all launches of a sort share.
-struct Launch<'a> {
-    device: &'a Device,
-    plan: &'a Plan,
-    job: &'a Job,
-    address: AddressType,
-    tiles_of_row: u32,
+pub(super) struct Launch<'a> {
+    pub device: &'a Device,
+    pub plan: &'a Plan,
+    pub job: &'a Job,
+    pub address: AddressType,
+    pub tiles_of_row: u32,
 }
 
 /// What a pass reads and writes.
@@ -35,28 +29,6 @@ struct Pass {
     payload: [Buffer; 2],
     kind: Payload,
     orders: Orders,
-}
-
-/// What sweeps read and write.
-#[derive(Clone, Copy)]
-struct Carries<'a> {
-    keys: &'a Turns,
-    payload: Option<&'a Turns>,
-    moved: Moved,
-    /// Whether the sorted keys are nobody's to read.
-    drops_keys: bool,
-}
-
-impl Carries<'_> {
-    /// Keys, then what goes with them: what is read first, between, and what is written last.
-    fn all(&self, client: &Client) -> [[Buffer; 3]; 2] {
-        let unused = Buffer::unused(client);
-        let payload = match self.payload {
-            Some(payload) => payload.all(&unused),
-            None => [unused.clone(), unused.clone(), unused.clone()],
-        };
-        [self.keys.all(&unused), payload]
-    }
 }
 
 /// Sorts.
@@ -90,6 +62,7 @@ pub(crate) fn launch(
         // One that finds all digits equal moves keys to where they belong as well.
         _ => plan.passes().max(1),
     };
+    let unused = Buffer::unused(client);
     let keys_in = rows.gather(device, keys);
     let len = job.rows * job.len;
     let of_keys = Turns::new(client, keys_in, len, job.key, passes);
@@ -97,18 +70,16 @@ pub(crate) fn launch(
         let given = match carried {
             Carried::Payload(payload) => rows.gather(device, payload),
             // Places are nobody's to read.
-            _ => client.empty(16),
+            _ => unused.handle.clone(),
         };
         Turns::new(client, given, len, element, passes)
     });
-    let unused = Buffer::unused(client);
-    let unused = [unused.clone(), unused];
     let passes = (0..passes).map(|number| Pass {
         number,
         keys: of_keys.of(number),
         payload: match &of_payload {
             Some(turns) => turns.of(number),
-            None => unused.clone(),
+            None => [unused.clone(), unused.clone()],
         },
         kind: carried.of_pass(number == 0),
         orders: Orders {
@@ -120,6 +91,7 @@ pub(crate) fn launch(
     let carries = Carries {
         keys: &of_keys,
         payload: of_payload.as_ref(),
+        unused: &unused,
         moved: carried.moved(),
         drops_keys: !carried.keeps_keys(),
     };
@@ -139,7 +111,7 @@ pub(crate) fn launch(
 }
 
 impl Launch<'_> {
-    fn word_of_key(&self) -> ElemType {
+    pub(super) fn word_of_key(&self) -> ElemType {
         word(self.job.key.size())
     }
 
@@ -147,7 +119,7 @@ impl Launch<'_> {
         word(self.job.payload.map_or(4, |payload| payload.size()))
     }
 
-    fn dim(&self) -> CubeDim {
+    pub(super) fn dim(&self) -> CubeDim {
         CubeDim::new_1d(self.plan.tile.units)
     }
 
@@ -156,11 +128,11 @@ impl Launch<'_> {
         cubes(self.device, total)
     }
 
-    fn tiles(&self) -> usize {
+    pub(super) fn tiles(&self) -> usize {
         self.job.rows * self.tiles_of_row as usize
     }
 
-    fn digit(&self, pass: u32) -> (u32, u32) {
+    pub(super) fn digit(&self, pass: u32) -> (u32, u32) {
         match self.plan.passes() {
             0 => (0, 0),
             _ => self.plan.digit(pass),
@@ -260,185 +232,12 @@ impl Launch<'_> {
         }
     }
 
-    fn types(&self) -> [ElemType; 4] {
+    pub(super) fn types(&self) -> [ElemType; 4] {
         [
             self.word_of_key(),
             self.word_of_payload(),
             self.plan.wide,
             self.plan.count,
         ]
-    }
-
-    /// Words that say what tiles have of each digit.
-    fn state(&self) -> Buffer {
-        let len = self.tiles() * DIGITS;
-        Buffer {
-            handle: self.device.client().empty(len * self.plan.count.size()),
-            len,
-        }
-    }
-
-    fn one_sweep(&self, carries: Carries<'_>) {
-        let client = self.device.client();
-        let digits = self.plan.passes().max(1);
-        let size = self.plan.count.size();
-        let counts = self.job.rows * (digits as usize * DIGITS + CELLS);
-        let counts = Buffer {
-            handle: bins::zeros(self.device, counts * size / 4),
-            len: counts,
-        };
-        let state = self.state();
-        self.histogram(&carries.keys.input, digits, &counts, &state);
-        let [keys, payload] = carries.all(client);
-        let [keys_in, keys_between, keys_out] = keys;
-        let [payload_in, payload_between, payload_out] = payload;
-        for pass in 0..digits {
-            let (shift, mask) = self.digit(pass);
-            // SAFETY: tiles are masked by the length of the row; counts and state have a place for each digit of each tile.
-            unsafe {
-                sweep_kernel::launch_unchecked(
-                    client,
-                    CubeCount::new_1d(self.tiles() as u32),
-                    self.dim(),
-                    // Of a 64-bit index, what is constant goes into the instruction.
-                    AddressType::U64,
-                    keys_in.arg(),
-                    keys_between.arg(),
-                    keys_out.arg(),
-                    payload_in.arg(),
-                    payload_between.arg(),
-                    payload_out.arg(),
-                    counts.arg(),
-                    state.arg(),
-                    self.job.len,
-                    self.tiles_of_row,
-                    digits,
-                    pass,
-                    shift,
-                    mask,
-                    u32::from(carries.drops_keys),
-                    self.plan.tile,
-                    carries.moved,
-                    self.plan.order.unless_identity(),
-                    8 * size as u32,
-                    self.types(),
-                );
-            }
-        }
-    }
-
-    /// All passes in one launch.
-    fn at_once(&self, carries: Carries<'_>) {
-        let client = self.device.client();
-        let digits = self.plan.passes().max(1);
-        let size = self.plan.count.size();
-        let tile = self.plan.tile;
-        let counted = digits as usize * DIGITS;
-        let zeros = bins::zeros(self.device, counted * size / 4 + BARRIER);
-        let barrier = Buffer {
-            handle: zeros.clone().offset_start((counted * size) as u64),
-            len: BARRIER,
-        };
-        let counts = Buffer {
-            handle: zeros,
-            len: counted,
-        };
-        let (width, vectors) = self.vectors(&carries.keys.input);
-        let counting = Counting {
-            units: tile.units,
-            // As many keys as the tile has, but for a unit that goes through much of the row.
-            items: tile.items.div_ceil(width as u32).clamp(1, 8),
-            passes: digits,
-        };
-        let (begin, _) = self.digit(0);
-        let (_, last) = self.digit(digits - 1);
-        let most = GridBarrier::most_cubes(self.device);
-        let cubes = self.tiles_of_row.min(most);
-        let [keys, payload] = carries.all(client);
-        let [keys_in, keys_between, keys_out] = keys;
-        let [payload_in, payload_between, payload_out] = payload;
-        // SAFETY: tiles are masked by the length of the row, which is whole vectors; counts and state have a place for each digit of
-        // each pass and tile.
-        unsafe {
-            sort_kernel::launch_unchecked(
-                client,
-                CubeCount::new_1d(cubes),
-                self.dim(),
-                // Of a 64-bit index, what is constant goes into the instruction.
-                AddressType::U64,
-                width,
-                vectors.arg(),
-                keys_in.arg(),
-                keys_between.arg(),
-                keys_out.arg(),
-                payload_in.arg(),
-                payload_between.arg(),
-                payload_out.arg(),
-                barrier.arg(),
-                counts.arg(),
-                self.state().arg(),
-                self.job.len,
-                self.tiles_of_row,
-                begin,
-                last,
-                u32::from(carries.drops_keys),
-                counting,
-                tile,
-                carries.moved,
-                self.plan.order.unless_identity(),
-                8 * size as u32,
-                cubes < self.tiles_of_row,
-                self.types(),
-            );
-        }
-    }
-
-    /// The keys as vectors, and how many keys one has, where a row is whole vectors.
-    fn vectors(&self, keys: &Buffer) -> (usize, Buffer) {
-        let size = self.job.key.size();
-        let start = keys.handle.offset_start.unwrap_or(0) as usize;
-        let width = self
-            .device
-            .vector_widths(size)
-            .into_iter()
-            .find(|width| self.job.len.is_multiple_of(*width) && start.is_multiple_of(width * size))
-            .unwrap_or(1);
-        let vectors = Buffer {
-            len: keys.len / width,
-            ..keys.clone()
-        };
-        (width, vectors)
-    }
-
-    /// Counts all digits, and sets the state to 0.
-    fn histogram(&self, keys: &Buffer, digits: u32, counts: &Buffer, state: &Buffer) {
-        let (width, vectors) = self.vectors(keys);
-        let (counting, cubes) = plan::counting(self.device, self.job, digits, width);
-        let (begin, _) = self.digit(0);
-        let (_, last) = self.digit(digits - 1);
-        let state = Buffer {
-            len: state.len * self.plan.count.size() / 16,
-            ..state.clone()
-        };
-        // SAFETY: rows are whole vectors; counts have a place for each digit of each pass.
-        unsafe {
-            histogram_kernel::launch_unchecked(
-                self.device.client(),
-                CubeCount::new_1d(self.job.rows as u32 * cubes),
-                CubeDim::new_1d(counting.units),
-                self.address,
-                width,
-                vectors.arg(),
-                counts.arg(),
-                state.arg(),
-                self.job.len / width,
-                cubes,
-                begin,
-                last,
-                counting,
-                self.plan.order.unless_identity(),
-                [self.word_of_key(), self.plan.wide, self.plan.count],
-            );
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod at_once;
 pub(crate) mod by;
+mod by_sweeps;
 mod carry;
 mod cube;
 mod digits;

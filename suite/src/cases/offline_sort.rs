@@ -197,7 +197,7 @@ fn a_sort_in_one_launch_reads_what_others_wrote(toolkit: &Toolkit) -> Result<(),
     // Of 23 keys and their payload each, the output and the buffer between: whole tiles and the last.
     let plain = compiled.count_ptx("ld.global.u32") + compiled.count_ptx("ld.global.b32");
     assert!(plain >= 2 * 2 * 23, "{plain} plain loads");
-    compiled.assert_ptx("atom.add.acq_rel.gpu.global.u32");
+    compiled.assert_ptx("atom.acq_rel.gpu");
     Ok(())
 }
 
@@ -306,43 +306,53 @@ impl SortOrder for SmallestFirst {
 }
 
 fn tiles_are_merged_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
-    let tile = MergeTile {
-        units: 512,
-        items: 8,
-        unroll: true,
-    };
-    let kernel = tile_kernel::TileKernel::<SmallestFirst>::new(
-        settings(512),
-        hopper(),
-        target(),
-        buffer(),
-        buffer(),
-        buffer(),
-        buffer(),
-        (),
-        (),
-        (),
-        tile,
-        Payload::Place,
-        [U32; 3],
-    );
-    toolkit.compile(kernel)?.assert_no_local_memory();
-    let kernel = merge_kernel::MergeKernel::<SmallestFirst>::new(
-        settings(512),
-        hopper(),
-        target(),
-        buffer(),
-        buffer(),
-        buffer(),
-        buffer(),
-        (),
-        (),
-        (),
-        (),
-        tile,
-        Payload::Given,
-        [U32; 3],
-    );
-    toolkit.compile(kernel)?.assert_no_local_memory();
+    for (items, types) in [(17, [U32; 3]), (9, [U64, U64, U32])] {
+        let tile = MergeTile {
+            units: 256,
+            items,
+            unroll: true,
+            lanes: 32,
+        };
+        for payload in [Payload::None, Payload::Place] {
+            let kernel = tile_kernel::TileKernel::<SmallestFirst>::new(
+                settings(256),
+                hopper(),
+                target(),
+                buffer(),
+                buffer(),
+                buffer(),
+                buffer(),
+                (),
+                (),
+                (),
+                tile,
+                payload,
+                types,
+            );
+            toolkit.compile(kernel)?.assert_no_local_memory();
+        }
+        for payload in [Payload::None, Payload::Given] {
+            let kernel = merge_kernel::MergeKernel::<SmallestFirst>::new(
+                settings(256),
+                hopper(),
+                target(),
+                buffer(),
+                buffer(),
+                buffer(),
+                buffer(),
+                (),
+                (),
+                (),
+                (),
+                tile,
+                payload,
+                types,
+            );
+            let compiled = toolkit.compile(kernel)?;
+            compiled.assert_no_local_memory();
+            // Four cubes in the registers of a processor.
+            compiled.assert_registers_at_most(64);
+        }
+    }
     Ok(())
 }

@@ -4,6 +4,7 @@
 
 mod launch;
 mod merge;
+mod moves;
 mod tile;
 
 /// What tests compile without the launcher.

@@ -96,9 +96,9 @@ fn same_bits(got: &[u128], want: &[u128]) -> Result<(), String> {
 }
 
 /// Lengths around those of tiles and of their doublings, whatever the device's are.
-const LENGTHS: [usize; 22] = [
-    1, 2, 3, 4, 5, 7, 8, 9, 63, 64, 65, 127, 128, 129, 255, 256, 257, 513, 2_049, 4_095, 4_097,
-    12_345,
+const LENGTHS: [usize; 24] = [
+    1, 2, 3, 4, 5, 7, 8, 9, 63, 64, 65, 127, 128, 129, 511, 513, 639, 640, 641, 1_281, 4_351,
+    4_353, 8_704, 17_409,
 ];
 
 fn numbers_at_every_edge_of_a_tile(rt: &Rt) -> Result<(), String> {
