@@ -3,10 +3,12 @@
 //! Names start with the device's, so that the filter `^cpu/` chooses it. A call is timed with the wait for the device.
 
 use std::cell::LazyCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use criterion::Criterion;
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion};
 use cubecl::future::block_on;
 use girih_suite::bench::rivals::{Expect, Inputs, Run, rivals, verify};
 use girih_testkit::Rt;
@@ -23,22 +25,10 @@ fn main() -> ExitCode {
         for rival in rivals() {
             let mut group = criterion.benchmark_group(format!("{}/{}", rt.name(), rival.op));
             for (peer, run) in [("girih", rival.ours), ("burn", rival.theirs)] {
-                let checked = LazyCell::new(|| check(&inputs, run, rival.expect));
-                group.bench_function(peer, |bencher| {
-                    if let Err(reason) = LazyCell::force(&checked) {
-                        failures.push(format!("{}/{}/{peer}: {reason}", rt.name(), rival.op));
-                        return bencher.iter(|| ());
-                    }
-                    bencher.iter_custom(|times| {
-                        let start = Instant::now();
-                        for _ in 0..times {
-                            let output = run(&inputs);
-                            block_on(rt.client.sync()).expect("the device has not failed");
-                            drop(output);
-                        }
-                        start.elapsed()
-                    });
-                });
+                if let Err(Wrong(reason)) = bench(&mut group, peer, rt, &inputs, run, rival.expect)
+                {
+                    failures.push(format!("{}/{}/{peer}: {reason}", rt.name(), rival.op));
+                }
             }
             group.finish();
         }
@@ -53,7 +43,40 @@ fn main() -> ExitCode {
     }
 }
 
-/// One call, whose result is looked at.
-fn check(inputs: &Inputs, run: Run, expect: Expect) -> Result<(), String> {
-    verify(inputs, run(inputs), expect)
+/// What a call gave that it should not have given.
+struct Wrong(String);
+
+/// Times calls, unless the first gives what it should not: then there is no time of it. Criterion takes one from every function that
+/// returns, so that such a one unwinds. Inputs are made for what the filter chooses.
+fn bench(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    peer: &str,
+    rt: &Rt,
+    inputs: &LazyCell<Inputs, impl FnOnce() -> Inputs>,
+    run: Run,
+    expect: Expect,
+) -> Result<(), Wrong> {
+    let checked = LazyCell::new(|| verify(inputs, run(inputs), expect));
+    let measured = catch_unwind(AssertUnwindSafe(|| {
+        // Called for what the filter chooses.
+        group.bench_function(peer, |bencher| {
+            if let Err(reason) = LazyCell::force(&checked) {
+                resume_unwind(Box::new(Wrong(reason.clone())));
+            }
+            bencher.iter_custom(|times| {
+                let start = Instant::now();
+                for _ in 0..times {
+                    let output = run(inputs);
+                    block_on(rt.client.sync()).expect("the device has not failed");
+                    drop(output);
+                }
+                start.elapsed()
+            });
+        });
+    }));
+    match measured.map_err(|payload| payload.downcast::<Wrong>()) {
+        Ok(()) => Ok(()),
+        Err(Ok(wrong)) => Err(*wrong),
+        Err(Err(other)) => resume_unwind(other),
+    }
 }

@@ -19,6 +19,9 @@ use std::time::Instant;
 
 /// Launches of a burst: few enough that no queue fills up, after which the host would wait for the device.
 const LAUNCHES: usize = 32;
+/// Calls of a window, and windows, of which the median counts.
+const CALLS: usize = 64;
+const WINDOWS: usize = 5;
 /// Bursts, of which the median counts.
 const BURSTS: usize = 40;
 /// Rows, and elements of a row.
@@ -37,6 +40,10 @@ pub struct Call<'a> {
     pub bounds: &'static str,
     /// Calls it; what went wrong, where something did.
     pub run: Box<dyn Fn() -> std::result::Result<(), String> + 'a>,
+    /// Waits until all that was called has run, where the client's own wait does not.
+    wait: Option<Box<dyn Fn() -> std::result::Result<(), String> + 'a>>,
+    /// Calls of a burst.
+    launches: usize,
 }
 
 /// What one call costs; one line of JSON.
@@ -58,6 +65,8 @@ pub struct Measurement {
     pub enqueue_us: f64,
     /// The same in the shortest burst.
     pub least_us: f64,
+    /// What a call costs whichever thread or device has most to do, in windows of many calls that end with a wait.
+    pub through_us: f64,
     /// Calls of a burst.
     pub launches: usize,
     /// The device's own name.
@@ -71,17 +80,25 @@ impl Measurement {
     ///
     /// [`Error::Call`] where the call fails, [`Error::Server`] where the device does.
     pub fn take(client: &Client, call: &Call) -> Result<Self> {
-        let burst = || {
-            let start = Instant::now();
-            for _ in 0..LAUNCHES {
-                (call.run)().map_err(|error| Error::Call(call.name.clone(), error))?;
-            }
-            let spent = microseconds(start.elapsed()) / LAUNCHES as f64;
-            block_on(client.sync())?;
-            Ok::<_, Error>(spent)
+        let failed = |error| Error::Call(call.name.clone(), error);
+        let wait = || match &call.wait {
+            Some(wait) => wait().map_err(failed),
+            None => Ok(block_on(client.sync())?),
         };
-        burst()?;
-        let times: Vec<f64> = (0..BURSTS).map(|_| burst()).collect::<Result<_>>()?;
+        // So many calls, and then a wait: until before it, and until after it.
+        let burst = |calls: usize| {
+            let start = Instant::now();
+            (0..calls).try_for_each(|_| (call.run)().map_err(failed))?;
+            let spent = start.elapsed();
+            wait()?;
+            let each = |time| microseconds(time) / calls as f64;
+            Ok::<_, Error>((each(spent), each(start.elapsed())))
+        };
+        burst(call.launches)?;
+        let bursts = (0..BURSTS).map(|_| burst(call.launches).map(|(enqueued, _)| enqueued));
+        let times: Vec<f64> = bursts.collect::<Result<_>>()?;
+        let windows = (0..WINDOWS).map(|_| burst(CALLS).map(|(_, through)| through));
+        let windows: Vec<f64> = windows.collect::<Result<_>>()?;
         Ok(Self {
             peer: "girih",
             name: call.name.clone(),
@@ -91,14 +108,18 @@ impl Measurement {
             bounds: call.bounds,
             least_us: times.iter().copied().fold(f64::INFINITY, f64::min),
             enqueue_us: median(times),
-            launches: LAUNCHES,
+            through_us: median(windows),
+            launches: call.launches,
             device: Device::of(client).name(),
         })
     }
 
     /// The head of a table of [`row`](Self::row)s.
     pub fn header() -> String {
-        format!("{:<42} {:>10} {:>10}", "call", "enqueue us", "least us")
+        format!(
+            "{:<42} {:>10} {:>10} {:>10}",
+            "call", "enqueue us", "least us", "through us"
+        )
     }
 
     /// A line of the table.
@@ -107,9 +128,10 @@ impl Measurement {
             name,
             enqueue_us,
             least_us,
+            through_us,
             ..
         } = self;
-        format!("{name:<42} {enqueue_us:>10.2} {least_us:>10.2}")
+        format!("{name:<42} {enqueue_us:>10.2} {least_us:>10.2} {through_us:>10.2}")
     }
 }
 
@@ -128,6 +150,21 @@ impl<'a> Call<'a> {
             way,
             bounds,
             run: Box::new(run),
+            wait: None,
+            launches: LAUNCHES,
+        }
+    }
+
+    /// Bursts of so many calls, after which `wait` is what waits for them.
+    pub fn in_bursts(
+        self,
+        launches: usize,
+        wait: impl Fn() -> std::result::Result<(), String> + 'a,
+    ) -> Self {
+        Self {
+            launches,
+            wait: Some(Box::new(wait)),
+            ..self
         }
     }
 }
@@ -337,6 +374,7 @@ mod tests {
             assert_eq!(done.host.len(), 1);
             assert!(done.host[0].enqueue_us >= done.host[0].least_us);
             assert!(done.host[0].least_us > 0.0);
+            assert!(done.host[0].through_us > 0.0);
         }
     }
 

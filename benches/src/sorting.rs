@@ -14,8 +14,8 @@ use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
 use girih_kernels::{
-    SortOptions, SortOrder, UniqueOptions, argsort, bincount, sort, sort_by, sort_pairs, top_k,
-    unique,
+    SortOptions, SortOrder, SortPath, UniqueOptions, argsort, bincount, sort, sort_by, sort_pairs,
+    sort_path, top_k, unique,
 };
 use serde::Serialize;
 use std::sync::Mutex;
@@ -43,6 +43,8 @@ impl SortOrder for LargestFirst {
 pub enum Op {
     /// Keys alone.
     SortKeys,
+    /// The same in one launch, where the device has that path.
+    SortKeysAtOnce,
     /// Keys, and 32 bits with each.
     SortPairs,
     /// The places of the sorted keys.
@@ -55,20 +57,24 @@ pub enum Op {
     TopK,
     /// The values that are there, of 2^16.
     Unique,
+    /// The same with a sort in one launch, where the device has that path.
+    UniqueAtOnce,
     /// Those, how often each is there, and which each key has.
     UniqueAll,
 }
 
 impl Op {
     /// Every one.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::SortKeys,
+        Self::SortKeysAtOnce,
         Self::SortPairs,
         Self::Argsort,
         Self::SortBy,
         Self::Bincount,
         Self::TopK,
         Self::Unique,
+        Self::UniqueAtOnce,
         Self::UniqueAll,
     ];
 
@@ -76,12 +82,14 @@ impl Op {
     pub const fn name(self) -> &'static str {
         match self {
             Self::SortKeys => "sort_keys",
+            Self::SortKeysAtOnce => "sort_keys_at_once",
             Self::SortPairs => "sort_pairs",
             Self::Argsort => "argsort",
             Self::SortBy => "sort_by",
             Self::Bincount => "bincount",
             Self::TopK => "top_k",
             Self::Unique => "unique",
+            Self::UniqueAtOnce => "unique_at_once",
             Self::UniqueAll => "unique_all",
         }
     }
@@ -106,9 +114,9 @@ impl Workload {
     pub const fn bytes(&self) -> usize {
         self.length
             * match self.op {
-                Op::SortKeys | Op::Argsort | Op::SortBy | Op::UniqueAll => 8,
+                Op::SortKeys | Op::SortKeysAtOnce | Op::Argsort | Op::SortBy | Op::UniqueAll => 8,
                 Op::SortPairs => 16,
-                Op::Bincount | Op::TopK | Op::Unique => 4,
+                Op::Bincount | Op::TopK | Op::Unique | Op::UniqueAtOnce => 4,
             }
     }
 
@@ -121,7 +129,7 @@ impl Workload {
     const fn shift(&self) -> u32 {
         match self.op {
             Op::Bincount => 24,
-            Op::Unique | Op::UniqueAll => 16,
+            Op::Unique | Op::UniqueAtOnce | Op::UniqueAll => 16,
             _ => 0,
         }
     }
@@ -234,6 +242,13 @@ impl Prepared {
         let index = u32::elem_type_native();
         let out = match self.workload.op {
             Op::SortKeys => vec![sort(client, keys, 0, &options)?],
+            Op::SortKeysAtOnce => {
+                let options = SortOptions {
+                    path: self.at_once(),
+                    ..options
+                };
+                vec![sort(client, keys, 0, &options)?]
+            }
             Op::SortPairs => {
                 let (keys, places) = sort_pairs(client, keys, &set.places, 0, &options)?;
                 vec![keys, places]
@@ -245,8 +260,15 @@ impl Prepared {
                 let (keys, places) = top_k(client, keys, 0, LARGEST, true, index)?;
                 vec![keys, places]
             }
-            Op::Unique => {
-                let found = unique(client, keys, UniqueOptions::default())?.values;
+            Op::Unique | Op::UniqueAtOnce => {
+                let options = UniqueOptions {
+                    sort: match self.workload.op {
+                        Op::UniqueAtOnce => self.at_once(),
+                        _ => None,
+                    },
+                    ..UniqueOptions::default()
+                };
+                let found = unique(client, keys, options)?.values;
                 vec![found.room().clone(), found.count_on_device().clone()]
             }
             Op::UniqueAll => {
@@ -270,6 +292,19 @@ impl Prepared {
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner()) = out;
         Ok(())
+    }
+
+    /// The path of a sort in one launch, where the device has it.
+    fn at_once(&self) -> Option<SortPath> {
+        let path = Some(SortPath::AtOnce);
+        let options = SortOptions {
+            path,
+            ..SortOptions::default()
+        };
+        let shape = [1, self.workload.length];
+        sort_path(&self.client, u32::elem_type_native(), None, shape, &options)
+            .ok()
+            .and(path)
     }
 
     /// Times launches.

@@ -83,7 +83,7 @@ impl<B: IndexBackend> Kept<B> {
             options,
         } = self;
         let any = options.bounds.into();
-        B::scatter_float(gradient, index, zeros, axis, ScatterMode::Set, any).0
+        B::scatter_float_alone(gradient, index, zeros, axis, ScatterMode::Set, any)
     }
 }
 
@@ -170,6 +170,25 @@ impl<B: IndexBackend> Backward<B, 1> for ScatterSum {
     }
 }
 
+/// Runs an op, and where a gradient may be asked for remembers `state`. What it keeps is cloned only then: a clone would keep the op
+/// from its inputs' memory, and is one more tensor for fusion to drop. The op gives its float result and whatever else.
+macro_rules! remembered {
+    ($ops:expr, $state:expr, $run:expr) => {
+        match $ops.stateful() {
+            OpsKind::Tracked(prep) => {
+                let state = $state;
+                let (values, rest) = $run;
+                (prep.finish(state, values), rest)
+            }
+            OpsKind::UnTracked(prep) => {
+                let (values, rest) = $run;
+                (prep.finish(values), rest)
+            }
+        }
+    };
+}
+pub(crate) use remembered;
+
 /// A gather that `run` does, remembered; what else it gives is passed on.
 fn tracked_gather<B: IndexBackend, C: CheckpointStrategy, R>(
     table: FloatTensor<Autodiff<B, C>>,
@@ -181,16 +200,9 @@ fn tracked_gather<B: IndexBackend, C: CheckpointStrategy, R>(
     // The guard of the node is taken before its tensor.
     let ops = Gather.prepare::<C>([table.node()]).compute_bound();
     let table = table.into_primitive();
-    let state = (
-        Kept::<B>::new(&index, axis, bounds.into()),
-        table.shape()[axis],
-    );
-    let (values, rest) = run(table, index);
-    let values = match ops.stateful() {
-        OpsKind::Tracked(prep) => prep.finish(state, values),
-        OpsKind::UnTracked(prep) => prep.finish(values),
-    };
-    (values, rest)
+    let extent = table.shape()[axis];
+    let kept = |index: &IntTensor<B>| Kept::<B>::new(index, axis, bounds.into());
+    remembered!(ops, (kept(&index), extent), run(table, index))
 }
 
 /// The same of sums of slices.
@@ -202,13 +214,48 @@ fn tracked_sum<B: IndexBackend, C: CheckpointStrategy, R>(
     run: impl FnOnce(FloatTensor<B>, IntTensor<B>) -> (FloatTensor<B>, R),
 ) -> (FloatTensor<Autodiff<B, C>>, R) {
     let ops = ScatterSum.prepare::<C>([updates.node()]).compute_bound();
-    let state = Kept::<B>::new(&index, axis, options);
-    let (values, rest) = run(updates.into_primitive(), index);
-    let values = match ops.stateful() {
-        OpsKind::Tracked(prep) => prep.finish(state, values),
-        OpsKind::UnTracked(prep) => prep.finish(values),
-    };
-    (values, rest)
+    let updates = updates.into_primitive();
+    let kept = |index: &IntTensor<B>| Kept::<B>::new(index, axis, options);
+    remembered!(ops, kept(&index), run(updates, index))
+}
+
+/// The same of a scatter of updates into a target.
+fn tracked_scatter<B: IndexBackend, C: CheckpointStrategy, R>(
+    (target, updates): (FloatTensor<Autodiff<B, C>>, FloatTensor<Autodiff<B, C>>),
+    index: IntTensor<B>,
+    axis: usize,
+    mode: ScatterMode,
+    options: ScatterOptions,
+    run: impl FnOnce(FloatTensor<B>, IntTensor<B>, FloatTensor<B>) -> (FloatTensor<B>, R),
+) -> (FloatTensor<Autodiff<B, C>>, R) {
+    let nodes = [target.node(), updates.node()];
+    let (target, updates) = (target.into_primitive(), updates.into_primitive());
+    let kept = |index: &IntTensor<B>| Kept::<B>::new(index, axis, options);
+    match mode {
+        ScatterMode::Add => {
+            let ops = ScatterAdd.prepare::<C>(nodes).compute_bound();
+            remembered!(ops, kept(&index), run(target, index, updates))
+        }
+        ScatterMode::Set => {
+            let ops = ScatterSet.prepare::<C>(nodes).compute_bound();
+            remembered!(ops, kept(&index), run(target, index, updates))
+        }
+        ScatterMode::Mul | ScatterMode::Min | ScatterMode::Max => {
+            let ops = ScatterCombined.prepare::<C>(nodes).compute_bound();
+            match ops.stateful() {
+                OpsKind::Tracked(prep) => {
+                    let (kept, inputs) = (kept(&index), (target.clone(), updates.clone()));
+                    let (values, rest) = run(target, index, updates);
+                    let state = Combined::new(kept, mode, inputs, values.clone());
+                    (prep.finish(state, values), rest)
+                }
+                OpsKind::UnTracked(prep) => {
+                    let (values, rest) = run(target, index, updates);
+                    (prep.finish(values), rest)
+                }
+            }
+        }
+    }
 }
 
 impl<B: IndexBackend, C: CheckpointStrategy> IndexBackend for Autodiff<B, C> {
@@ -259,46 +306,35 @@ impl<B: IndexBackend, C: CheckpointStrategy> IndexBackend for Autodiff<B, C> {
         mode: ScatterMode,
         options: ScatterOptions,
     ) -> (FloatTensor<Self>, IntTensor<Self>) {
-        let nodes = [target.node(), updates.node()];
-        let (target, updates) = (target.into_primitive(), updates.into_primitive());
-        let state = Kept::<B>::new(&index, axis, options);
-        let run = |target, updates| B::scatter_float(target, index, updates, axis, mode, options);
-        match mode {
-            ScatterMode::Add => {
-                let (values, record) = run(target, updates);
-                let values = match ScatterAdd.prepare::<C>(nodes).compute_bound().stateful() {
-                    OpsKind::Tracked(prep) => prep.finish(state, values),
-                    OpsKind::UnTracked(prep) => prep.finish(values),
-                };
-                (values, record)
-            }
-            ScatterMode::Set => {
-                let (values, record) = run(target, updates);
-                let values = match ScatterSet.prepare::<C>(nodes).compute_bound().stateful() {
-                    OpsKind::Tracked(prep) => prep.finish(state, values),
-                    OpsKind::UnTracked(prep) => prep.finish(values),
-                };
-                (values, record)
-            }
-            ScatterMode::Mul | ScatterMode::Min | ScatterMode::Max => {
-                match ScatterCombined
-                    .prepare::<C>(nodes)
-                    .compute_bound()
-                    .stateful()
-                {
-                    OpsKind::Tracked(prep) => {
-                        let inputs = (target.clone(), updates.clone());
-                        let (values, record) = run(target, updates);
-                        let state = Combined::new(state, mode, inputs, values.clone());
-                        (prep.finish(state, values), record)
-                    }
-                    OpsKind::UnTracked(prep) => {
-                        let (values, record) = run(target, updates);
-                        (prep.finish(values), record)
-                    }
-                }
-            }
-        }
+        let run =
+            |target, index, updates| B::scatter_float(target, index, updates, axis, mode, options);
+        tracked_scatter::<B, C, _>((target, updates), index, axis, mode, options, run)
+    }
+
+    fn scatter_float_alone(
+        target: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        updates: FloatTensor<Self>,
+        axis: usize,
+        mode: ScatterMode,
+        options: ScatterOptions,
+    ) -> FloatTensor<Self> {
+        let run = |target, index, updates| {
+            let values = B::scatter_float_alone(target, index, updates, axis, mode, options);
+            (values, ())
+        };
+        tracked_scatter::<B, C, _>((target, updates), index, axis, mode, options, run).0
+    }
+
+    fn scatter_int_alone(
+        target: IntTensor<Self>,
+        index: IntTensor<Self>,
+        updates: IntTensor<Self>,
+        axis: usize,
+        mode: ScatterMode,
+        options: ScatterOptions,
+    ) -> IntTensor<Self> {
+        B::scatter_int_alone(target, index, updates, axis, mode, options)
     }
 
     fn scatter_int(

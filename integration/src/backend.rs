@@ -82,6 +82,28 @@ pub trait IndexBackend: Backend {
         options: ScatterOptions,
     ) -> (IntTensor<Self>, IntTensor<Self>);
 
+    /// A float target with slices written or combined with, without a record: under any policy but [`Bounds::Report`].
+    #[fusion(meta = metadata::scatter_alone)]
+    fn scatter_float_alone(
+        target: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        updates: FloatTensor<Self>,
+        axis: usize,
+        mode: ScatterMode,
+        options: ScatterOptions,
+    ) -> FloatTensor<Self>;
+
+    /// The same of an integer target.
+    #[fusion(meta = metadata::scatter_alone)]
+    fn scatter_int_alone(
+        target: IntTensor<Self>,
+        index: IntTensor<Self>,
+        updates: IntTensor<Self>,
+        axis: usize,
+        mode: ScatterMode,
+        options: ScatterOptions,
+    ) -> IntTensor<Self>;
+
     /// Sums of float slices, `extent` of them along the axis.
     #[fusion(meta = metadata::scatter_sum)]
     fn scatter_sum_float(
@@ -174,6 +196,17 @@ mod metadata {
         options: &ScatterOptions,
     ) -> Outputs {
         (target.clone(), record(&options.bounds))
+    }
+
+    pub(super) fn scatter_alone(
+        target: &TensorSpec,
+        _index: &TensorSpec,
+        _updates: &TensorSpec,
+        _axis: &usize,
+        _mode: &ScatterMode,
+        _options: &ScatterOptions,
+    ) -> TensorSpec {
+        target.clone()
     }
 
     pub(super) fn scatter_sum(

@@ -1,6 +1,7 @@
 //! A result whose indices can be asked about.
 
-use burn::tensor::{DType, Int, Tensor, TensorData};
+use burn::backend::DispatchTensor;
+use burn::tensor::{DType, Int, Tensor, TensorData, kind::Basic};
 use girih::{Bounds, view::Offence};
 
 use crate::Error;
@@ -62,6 +63,15 @@ impl<T> Checked<T> {
         }
         Ok(self.value)
     }
+}
+
+/// An op's outputs as tensors; the record means something only where there is a report.
+pub(crate) fn checked<const D: usize, K: Basic>(
+    (values, record): (DispatchTensor, Option<DispatchTensor>),
+    report: Option<Report>,
+) -> Checked<Tensor<D, K>> {
+    let report = report.zip(record.map(Tensor::from_dispatch));
+    Checked::new(Tensor::from_dispatch(values), report)
 }
 
 impl Report {

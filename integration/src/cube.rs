@@ -70,6 +70,28 @@ impl IndexBackend for CubeBackend {
         scatter(target, index, updates, axis, mode, options)
     }
 
+    fn scatter_float_alone(
+        target: CubeTensor,
+        index: CubeTensor,
+        updates: CubeTensor,
+        axis: usize,
+        mode: ScatterMode,
+        options: ScatterOptions,
+    ) -> CubeTensor {
+        scattered(target, index, updates, axis, mode, options).0
+    }
+
+    fn scatter_int_alone(
+        target: CubeTensor,
+        index: CubeTensor,
+        updates: CubeTensor,
+        axis: usize,
+        mode: ScatterMode,
+        options: ScatterOptions,
+    ) -> CubeTensor {
+        scattered(target, index, updates, axis, mode, options).0
+    }
+
     fn scatter_sum_float(
         updates: CubeTensor,
         index: CubeTensor,
@@ -150,8 +172,7 @@ fn gathered(
     let out = Place::of(&table);
     let (table, index) = (handle(table), handle(index));
     let checked = girih_kernels::gather(&out.client, &table, &index, axis, bounds);
-    let (values, report) = checked.unwrap_or_else(unchecked_call).into_parts();
-    (out.tensor(values), report)
+    out.reported(checked)
 }
 
 fn scatter_sum(
@@ -188,9 +209,7 @@ fn summed(
     extent: usize,
     options: ScatterOptions,
 ) -> (CubeTensor, Option<Report>) {
-    let out = Place::of(&updates);
-    let shape = with_extent(updates.meta.shape(), axis, extent);
-    let zeros = zeros_client(out.client, out.device, shape, out.dtype);
+    let zeros = Place::of(&updates).zeros(with_extent(updates.meta.shape(), axis, extent));
     scattered(zeros, index, updates, axis, ScatterMode::Add, options)
 }
 
@@ -274,20 +293,19 @@ impl Place {
         }
     }
 
-    /// What a launcher gave as a tensor, and its record.
-    pub(crate) fn recorded(
+    /// What a launcher gave as a tensor, and what is to be reported.
+    pub(crate) fn reported(
         self,
         checked: girih::Result<girih::Checked<TensorHandle>>,
-    ) -> (CubeTensor, CubeTensor) {
+    ) -> (CubeTensor, Option<Report>) {
         let (values, report) = checked.unwrap_or_else(unchecked_call).into_parts();
-        let record = self.record(report);
-        (self.tensor(values), record)
+        (self.tensor(values), report)
     }
 
     /// Zeros of that shape.
     pub(crate) fn zeros(&self, shape: Shape) -> CubeTensor {
-        let out = self.clone();
-        zeros_client(out.client, out.device, shape, out.dtype)
+        let (client, device) = (self.client.clone(), self.device.clone());
+        zeros_client(client, device, shape, self.dtype)
     }
 
     /// The same with elements of another type.

@@ -29,7 +29,7 @@ pub(crate) fn lost<B: IndexBackend>(
     let dtype = index.dtype().into();
     let numbers = B::int_arange(0..count as i64, &device, dtype);
     let nobody = B::int_zeros(Shape::from([extent]), &device, dtype);
-    let (winners, _) = B::scatter_int(
+    let winners = B::scatter_int_alone(
         nobody,
         index.clone(),
         numbers.clone(),
@@ -38,7 +38,7 @@ pub(crate) fn lost<B: IndexBackend>(
         *options,
     );
     // An update that had no place has a gradient of zero anyhow.
-    let (own, _) = B::gather_int(winners, index.clone(), 0, options.bounds);
+    let own = B::gather_int_alone(winners, index.clone(), 0, options.bounds);
     let lost = B::int_not_equal(own, numbers, bools::<B>(updates));
     let shape = updates.shape();
     let mut row = Shape::from(vec![1; shape.num_dims()]);
@@ -143,8 +143,8 @@ impl<B: IndexBackend> Combined<B> {
             axis,
             options,
         } = self.kept.clone();
-        let (products, _) =
-            B::scatter_float(target, index, updates, axis, ScatterMode::Mul, options);
+        let mode = ScatterMode::Mul;
+        let products = B::scatter_float_alone(target, index, updates, axis, mode, options);
         let weighted = B::float_mul(gradient, products);
         let [of_target, of_updates] = zeros;
         let counts = B::float_add(of_target, self.kept.scatter_sum(of_updates, self.extent()));

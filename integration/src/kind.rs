@@ -62,7 +62,7 @@ pub(crate) mod sealed {
 }
 
 macro_rules! ops {
-    ($kind:ident: $gather:ident, $gather_alone:ident, $scatter:ident, $scatter_sum:ident, $sum_alone:ident, $scan:ident,
+    ($kind:ident: $gather:ident, $gather_alone:ident, $scatter:ident, $scatter_alone:ident, $scatter_sum:ident, $sum_alone:ident, $scan:ident,
      $select:ident, $first:ident) => {
         impl sealed::Ops for $kind {
             fn gather(
@@ -88,9 +88,18 @@ macro_rules! ops {
                 mode: ScatterMode,
                 options: ScatterOptions,
             ) -> Recorded {
-                let (values, record) =
-                    Dispatch::$scatter(target, index, updates, axis, mode, options);
-                (values, Some(record))
+                match options.bounds {
+                    Bounds::Report => {
+                        let (values, record) =
+                            Dispatch::$scatter(target, index, updates, axis, mode, options);
+                        (values, Some(record))
+                    }
+                    _ => {
+                        let values =
+                            Dispatch::$scatter_alone(target, index, updates, axis, mode, options);
+                        (values, None)
+                    }
+                }
             }
 
             fn scatter_sum(
@@ -135,5 +144,5 @@ macro_rules! ops {
         }
     };
 }
-ops!(Float: gather_float, gather_float_alone, scatter_float, scatter_sum_float, scatter_sum_float_alone, scan_float, select_masked_float, first_float);
-ops!(Int: gather_int, gather_int_alone, scatter_int, scatter_sum_int, scatter_sum_int_alone, scan_int, select_masked_int, first_int);
+ops!(Float: gather_float, gather_float_alone, scatter_float, scatter_float_alone, scatter_sum_float, scatter_sum_float_alone, scan_float, select_masked_float, first_float);
+ops!(Int: gather_int, gather_int_alone, scatter_int, scatter_int_alone, scatter_sum_int, scatter_sum_int_alone, scan_int, select_masked_int, first_int);

@@ -44,7 +44,7 @@
 //!
 //! [`MoeLayer`] is a mixture of experts made of these.
 //!
-//! The `..` stand for the other axes, which keep their extents; the index is a tensor of rank 1 of any
+//! The `..` stand for the other axes, which keep their extents; an axis below 0 counts from the end. The index is a tensor of rank 1 of any
 //! integer type. Tensors of integers go through the same ops, without gradients. [`IndexOps`] has the
 //! ops as methods. What an index out of range means is the caller's choice of [`Bounds`]: it never
 //! touches memory outside the tensor, except under `Assume`, which is a promise. The gradient treats an
@@ -106,7 +106,11 @@ pub use sparse::{
 };
 pub use unique::{Unique, UniqueBackend, unique, unique_all};
 
-/// The book's chapter, whose examples run as tests.
+/// The book's chapters, whose examples run as tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/src/embeddings.md")]
-struct Book;
+mod book {
+    #[doc = include_str!("../../docs/src/embeddings.md")]
+    struct Embeddings;
+    #[doc = include_str!("../../docs/src/burn.md")]
+    struct Ops;
+}

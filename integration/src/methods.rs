@@ -1,11 +1,12 @@
 //! The ops as methods.
 
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{AsIndex, Int, Tensor};
 
 use crate::{Bounds, Checked, Error, Kind, Scatter, ScatterOptions};
 
 /// [`gather`](crate::gather()), [`scatter`](crate::scatter()) and
-/// [`scatter_sum`](crate::scatter_sum) as methods of a tensor, named so that none hides one of Burn's.
+/// [`scatter_sum`](crate::scatter_sum) as methods of a tensor, named so that none hides one of Burn's. An axis below 0 counts
+/// from the end.
 ///
 /// ```
 /// # use burn::tensor::{Device, Int, Tensor};
@@ -34,7 +35,7 @@ pub trait IndexOps: Sized {
     /// See [`gather`](crate::gather()).
     fn gather_along(
         self,
-        axis: usize,
+        axis: impl AsIndex,
         index: Tensor<1, Int>,
         bounds: Bounds,
     ) -> Result<Checked<Self>, Error>;
@@ -45,7 +46,7 @@ pub trait IndexOps: Sized {
     /// See [`scatter`](crate::scatter()).
     fn scatter_along(
         self,
-        axis: usize,
+        axis: impl AsIndex,
         index: Tensor<1, Int>,
         updates: Self,
         mode: Scatter,
@@ -58,7 +59,7 @@ pub trait IndexOps: Sized {
     /// See [`scatter_sum`](crate::scatter_sum).
     fn scatter_sum_along(
         self,
-        axis: usize,
+        axis: impl AsIndex,
         index: Tensor<1, Int>,
         extent: usize,
         options: impl Into<ScatterOptions>,
@@ -68,7 +69,7 @@ pub trait IndexOps: Sized {
 impl<const D: usize, K: Kind> IndexOps for Tensor<D, K> {
     fn gather_along(
         self,
-        axis: usize,
+        axis: impl AsIndex,
         index: Tensor<1, Int>,
         bounds: Bounds,
     ) -> Result<Checked<Self>, Error> {
@@ -77,7 +78,7 @@ impl<const D: usize, K: Kind> IndexOps for Tensor<D, K> {
 
     fn scatter_along(
         self,
-        axis: usize,
+        axis: impl AsIndex,
         index: Tensor<1, Int>,
         updates: Self,
         mode: Scatter,
@@ -88,7 +89,7 @@ impl<const D: usize, K: Kind> IndexOps for Tensor<D, K> {
 
     fn scatter_sum_along(
         self,
-        axis: usize,
+        axis: impl AsIndex,
         index: Tensor<1, Int>,
         extent: usize,
         options: impl Into<ScatterOptions>,

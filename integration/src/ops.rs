@@ -1,18 +1,17 @@
 //! The ops.
 
-use burn::backend::DispatchTensor;
-use burn::tensor::{Int, Tensor};
+use burn::tensor::{AsIndex, Int, Tensor};
 use girih::Bounds;
 use girih_kernels::{ScatterMode, ScatterOptions};
 
-use crate::checked::Report;
+use crate::checked::{Report, checked};
 use crate::kind::Kind;
 use crate::validate::{Argument, Call};
 use crate::{Checked, Error};
 
 /// Slices of `table` along `axis`: `out[.., n, ..] = table[.., index[n], ..]`.
 ///
-/// Indices count from 0; one may occur many times. An index out of range is what `bounds` says: it gives
+/// An axis below 0 counts from the end. Indices count from 0; one may occur many times. An index out of range is what `bounds` says: it gives
 /// zeros under `Mask` and `Report`, the nearest slice under `Clamp`, a slice counted from the end
 /// under `Wrap` (zeros beyond that), and undefined behaviour under `Assume`. The gradient of
 /// `table` is the sum of the gradients of the copies of each slice.
@@ -34,12 +33,13 @@ use crate::{Checked, Error};
 /// ```
 pub fn gather<const D: usize, K: Kind>(
     table: Tensor<D, K>,
-    axis: usize,
+    axis: impl AsIndex,
     index: Tensor<1, Int>,
     bounds: Bounds,
 ) -> Result<Checked<Tensor<D, K>>, Error> {
     let call = Call::new("gather", Argument::new("table", &table), axis)?;
     call.gathers(&index, bounds)?;
+    let axis = call.axis();
     let report = Report::new(&index, axis, call.extent(), bounds);
     let outputs = K::gather(table.into_dispatch(), index.into_dispatch(), axis, bounds);
     Ok(checked(outputs, report))
@@ -79,7 +79,7 @@ pub fn gather<const D: usize, K: Kind>(
 /// ```
 pub fn scatter<const D: usize, K: Kind>(
     target: Tensor<D, K>,
-    axis: usize,
+    axis: impl AsIndex,
     index: Tensor<1, Int>,
     updates: Tensor<D, K>,
     mode: ScatterMode,
@@ -87,7 +87,7 @@ pub fn scatter<const D: usize, K: Kind>(
 ) -> Result<Checked<Tensor<D, K>>, Error> {
     let options = options.into();
     let call = Call::new("scatter", Argument::new("target", &target), axis)?;
-    let extent = call.extent();
+    let (axis, extent) = (call.axis(), call.extent());
     call.scatters(
         &index,
         Argument::new("updates", &updates),
@@ -130,7 +130,7 @@ pub fn scatter<const D: usize, K: Kind>(
 /// ```
 pub fn scatter_sum<const D: usize, K: Kind>(
     updates: Tensor<D, K>,
-    axis: usize,
+    axis: impl AsIndex,
     index: Tensor<1, Int>,
     extent: usize,
     options: impl Into<ScatterOptions>,
@@ -138,7 +138,9 @@ pub fn scatter_sum<const D: usize, K: Kind>(
     let options = options.into();
     let argument = || Argument::new("updates", &updates);
     let call = Call::new("scatter_sum", argument(), axis)?;
+    call.makes(call.axis(), extent)?;
     call.scatters(&index, argument(), extent, ScatterMode::Add, &options)?;
+    let axis = call.axis();
     let report = Report::new(&index, axis, extent, options.bounds);
     let outputs = K::scatter_sum(
         updates.into_dispatch(),
@@ -148,13 +150,4 @@ pub fn scatter_sum<const D: usize, K: Kind>(
         options,
     );
     Ok(checked(outputs, report))
-}
-
-/// An op's outputs as tensors; the record means something only where there is a report.
-fn checked<const D: usize, K: Kind>(
-    (values, record): (DispatchTensor, Option<DispatchTensor>),
-    report: Option<Report>,
-) -> Checked<Tensor<D, K>> {
-    let report = report.zip(record.map(Tensor::from_dispatch));
-    Checked::new(Tensor::from_dispatch(values), report)
 }

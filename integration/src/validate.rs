@@ -3,14 +3,16 @@
 //! Under fusion a kernel is launched later, on another thread, where nobody is left to return an error to.
 //! So each op checks here all that its launcher would refuse.
 
+mod known;
 mod lookups;
 mod products;
 mod segments;
 
 use burn::backend::DispatchDevice;
 use burn::backend::cubecl::dtype_to_storage_type;
-use burn::tensor::{DType, Device, Int, Shape, Tensor, kind::Basic};
-use cubecl::{client::Client, ir::ElemType};
+use burn::tensor::{AsIndex, DType, Device, Int, Shape, Tensor, kind::Basic};
+use burn_cubecl::CubeDevice;
+use cubecl::ir::ElemType;
 use girih::Bounds;
 use girih_kernels::{
     ScatterMode, ScatterOptions, SortOptions, sort_path, supports_scatter, supports_scatter_options,
@@ -19,6 +21,7 @@ use girih_kernels::{
 use crate::Error;
 use crate::cube::with_extent;
 use crate::scan::{count_dtype, place_dtype};
+use known::{Asked, Question};
 
 /// A call of an op, described by its first tensor.
 pub(crate) struct Call {
@@ -26,7 +29,7 @@ pub(crate) struct Call {
     first: Argument,
     axis: usize,
     device: Device,
-    client: Client,
+    client: Asked,
 }
 
 /// A tensor that a call is given.
@@ -62,22 +65,19 @@ impl Argument {
 
 impl Call {
     /// A call with its first tensor, which has `axis` and is on a device with CubeCL.
-    pub(crate) fn new(name: &'static str, first: Argument, axis: usize) -> Result<Self, Error> {
-        let rank = first.shape.num_dims();
-        if axis >= rank {
-            return Err(Error::Kernel(girih::Error::Axis {
-                call: name,
-                argument: first.name,
-                axis,
-                rank,
-            }));
-        }
+    pub(crate) fn new(
+        name: &'static str,
+        first: Argument,
+        axis: impl AsIndex,
+    ) -> Result<Self, Error> {
+        let axis = counted(name, &first, axis.as_index())?;
         let device = first.device.clone();
-        let client = client(device.as_dispatch()).ok_or_else(|| Error::Backend {
+        let client = cube(device.as_dispatch()).ok_or_else(|| Error::Backend {
             call: name,
             given: format!("{device:?}"),
             allowed: runtimes(),
         })?;
+        let client = Asked::new(client);
         Ok(Self {
             name,
             first,
@@ -87,21 +87,43 @@ impl Call {
         })
     }
 
+    /// The axis, counted from the first one.
+    pub(crate) fn axis(&self) -> usize {
+        self.axis
+    }
+
     /// The first tensor's extent along the axis.
     pub(crate) fn extent(&self) -> usize {
         self.first.shape[self.axis]
+    }
+
+    /// A result of the first tensor's shape, but for one extent, has elements that can be counted.
+    pub(crate) fn makes(&self, axis: usize, extent: usize) -> Result<(), Error> {
+        let shape = with_extent(&self.first.shape, axis, extent);
+        Ok(girih_kernels::supports_shape(self.name, &shape)?)
     }
 
     /// The device gathers from the first tensor with these indices, and where gradients are asked for
     /// sums those of the copies.
     pub(crate) fn gathers(&self, index: &Tensor<1, Int>, bounds: Bounds) -> Result<(), Error> {
         let index = self.beside(Argument::new("index", index))?;
-        let [element, by] = self.elements(&index)?;
-        girih_kernels::supports_gather(&self.client, element, by)?;
-        if self.device.is_autodiff() && self.first.dtype.is_float() {
-            supports_scatter(&self.client, element, by, ScatterMode::Add, 1)?;
-        }
+        let types = self.elements(&index)?;
+        let tracked = self.is_tracked();
+        self.client
+            .once(Question::Gathers(types, tracked), |client| {
+                let [element, by] = types;
+                girih_kernels::supports_gather(client, element, by)?;
+                if tracked {
+                    supports_scatter(client, element, by, ScatterMode::Add, 1)?;
+                }
+                Ok(())
+            })?;
         self.reports(bounds)
+    }
+
+    /// Whether gradients may be asked for.
+    fn is_tracked(&self) -> bool {
+        self.device.is_autodiff() && self.first.dtype.is_float()
     }
 
     /// The launcher writes `updates` at these indices of a target of the first tensor's shape and type.
@@ -134,21 +156,33 @@ impl Call {
                 allowed: format!("{element}, as {} has", self.first.name),
             }));
         }
-        supports_scatter(&self.client, element, by, mode, 1)?;
         let slices = [extent, index.shape[0]];
         let others = allowed
             .iter()
             .enumerate()
             .filter(|(axis, _)| *axis != self.axis);
         let slice = others.map(|(_, extent)| extent).product();
-        supports_scatter_options(&self.client, element, mode, slices, slice, options)?;
+        let question = Question::Scatters {
+            types: [element, by],
+            mode,
+            slices,
+            slice,
+            options: *options,
+        };
+        self.client.once(question, |client| {
+            supports_scatter(client, element, by, mode, 1)?;
+            supports_scatter_options(client, element, mode, slices, slice, options)?;
+            Ok(())
+        })?;
         self.reports(options.bounds)
     }
 
     /// The device scans the first tensor.
     pub(crate) fn scans(&self) -> Result<(), Error> {
         let element = self.first.element(self.name)?;
-        Ok(girih_kernels::supports_scan(&self.client, element)?)
+        self.client.once(Question::Scans(element), |client| {
+            Ok(girih_kernels::supports_scan(client, element)?)
+        })
     }
 
     /// The device selects from the first tensor by a mask of its shape.
@@ -175,16 +209,19 @@ impl Call {
     pub(crate) fn finds(&self) -> Result<(), Error> {
         let elements = self.first.shape.num_elements();
         let element = self.first.element(self.name)?;
-        let device = girih::device::Device::of(&self.client);
-        for element in [
-            element,
-            dtype_to_storage_type(count_dtype(elements)),
-            dtype_to_storage_type(place_dtype(elements)),
-        ] {
-            let has = element == ElemType::Bool || device.stores(element);
-            device.require(has, self.name, format!("buffers of {element}"))?;
-        }
-        Ok(())
+        let question = Question::Finds(element, elements);
+        self.client.once(question, |client| {
+            let device = girih::device::Device::of(client);
+            for element in [
+                element,
+                dtype_to_storage_type(count_dtype(elements)),
+                dtype_to_storage_type(place_dtype(elements)),
+            ] {
+                let has = element == ElemType::Bool || device.stores(element);
+                device.require(has, self.name, format!("buffers of {element}"))?;
+            }
+            Ok(())
+        })
     }
 
     /// The device sorts the first tensor, and stores places along its axis.
@@ -201,10 +238,13 @@ impl Call {
 
     fn sorts_rows(&self, [rows, len]: [usize; 2]) -> Result<(), Error> {
         let element = self.first.element(self.name)?;
-        let index = dtype_to_storage_type(crate::sort::index_of(len));
-        let options = SortOptions::default();
-        sort_path(&self.client, element, Some(index), [rows, len], &options)?;
-        Ok(())
+        let question = Question::Sorts(element, [rows, len]);
+        self.client.once(question, |client| {
+            let index = dtype_to_storage_type(crate::sort::index_of(len));
+            let options = SortOptions::default();
+            sort_path(client, element, Some(index), [rows, len], &options)?;
+            Ok(())
+        })
     }
 
     /// The device counts the first tensor's elements in so many bins, of numbers or of a range, or adds up their weights.
@@ -219,10 +259,19 @@ impl Call {
             None => None,
             Some(weights) => Some(self.alike(weights)?.element(self.name)?),
         };
-        let (call, client) = (self.name, &self.client);
-        Ok(girih_kernels::supports_histogram(
-            call, client, element, weights, bins, range,
-        )?)
+        let call = self.name;
+        let question = Question::Counts {
+            call,
+            element,
+            weights,
+            bins,
+            range: range.map(|range| range.map(f64::to_bits)),
+        };
+        self.client.once(question, |client| {
+            Ok(girih_kernels::supports_histogram(
+                call, client, element, weights, bins, range,
+            )?)
+        })
     }
 
     /// Both tensors have the same type, and rows alike but for their lengths, which can be compared.
@@ -258,9 +307,14 @@ impl Call {
 
     /// The device keeps a record, if one is asked for.
     fn reports(&self, bounds: Bounds) -> Result<(), Error> {
-        let device = girih::device::Device::of(&self.client);
-        let has = bounds != Bounds::Report || device.reports();
-        Ok(device.require(has, self.name, "atomic minimum of u32 for Bounds::Report")?)
+        if bounds != Bounds::Report {
+            return Ok(());
+        }
+        self.client.once(Question::Reports, |client| {
+            let device = girih::device::Device::of(client);
+            let lacks = "atomic minimum of u32 for Bounds::Report";
+            Ok(device.require(device.reports(), self.name, lacks)?)
+        })
     }
 
     /// Another argument, if it is on the first one's device.
@@ -277,8 +331,29 @@ impl Call {
     }
 }
 
-/// The client of a device with CubeCL; an autodiff device has that of the device it wraps.
-fn client(device: &DispatchDevice) -> Option<Client> {
+/// An axis of a tensor, counted from the first one; one below 0 is counted from the end.
+fn counted(call: &'static str, of: &Argument, axis: isize) -> Result<usize, Error> {
+    let rank = of.shape.num_dims();
+    let place = if axis < 0 { axis + rank as isize } else { axis };
+    match usize::try_from(place) {
+        Ok(place) if place < rank => Ok(place),
+        Ok(axis) => Err(Error::Kernel(girih::Error::Axis {
+            call,
+            argument: of.name,
+            axis,
+            rank,
+        })),
+        Err(_) => Err(Error::Kernel(girih::Error::Argument {
+            call,
+            argument: "axis",
+            given: axis.to_string(),
+            allowed: format!("an axis of {}, in -{rank}..{rank}", of.name),
+        })),
+    }
+}
+
+/// A device with CubeCL; an autodiff device is the one that it wraps.
+fn cube(device: &DispatchDevice) -> Option<&CubeDevice> {
     match device {
         #[cfg(any(
             feature = "cpu",
@@ -286,8 +361,8 @@ fn client(device: &DispatchDevice) -> Option<Client> {
             feature = "vulkan",
             feature = "wgpu"
         ))]
-        DispatchDevice::Cube(device) => Some(device.client()),
-        DispatchDevice::Autodiff(device) => client(device),
+        DispatchDevice::Cube(device) => Some(device),
+        DispatchDevice::Autodiff(device) => cube(device),
         #[allow(unreachable_patterns, reason = "a build may have no other backend")]
         _ => None,
     }

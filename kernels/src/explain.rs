@@ -126,7 +126,7 @@ pub fn explain_gather(
     check::axis(CALL, "input", input, axis)?;
     check::index(CALL, &device, index)?;
     check::element(CALL, &device, input.dtype)?;
-    check::within(CALL, "input", input)?;
+    check::within(CALL, client, "input", input)?;
     let (mut shape, _) = check::dims(input);
     shape[axis] = index.shape()[0];
     let output = like(input, shape);

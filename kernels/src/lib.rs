@@ -130,6 +130,7 @@ pub mod raw {
 }
 
 pub use along::{add_along_axis, supports_add_along_axis, take_along_axis, take_along_axis_into};
+pub use check::supports_shape;
 pub use compact::{
     CompactOptions, Compacted, NonZero, Partition, Predicate, Runs, Unique, UniqueOptions, nonzero,
     partition, run_length, select, select_by, unique, unique_consecutive,
@@ -141,7 +142,7 @@ pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
 pub use histogram::{Weights, bincount, bins_of, histogram, supports_histogram};
 pub use matmul::{
-    Activation, MatmulOptions, MatmulPath, MatmulPlan, MatmulTile, Route, Routed,
+    Activation, MOST_GROUPS, MatmulOptions, MatmulPath, MatmulPlan, MatmulTile, Route, Routed,
     explain_gather_matmul_scatter, explain_grouped_matmul, explain_matmul, gather_matmul,
     gather_matmul_scatter_into, grouped_inner_matmul, grouped_matmul, grouped_matmul_into, matmul,
     matmul_into, supports_matmul,

@@ -151,9 +151,7 @@ pub fn paged_gather(
     let lists = Lists::new(&device, table, offsets)?;
     let mut shape = check::dims(pages).0.split_off(1);
     shape[0] = rows;
-    let bytes = shape.iter().product::<usize>() * pages.dtype.size();
-    // An empty buffer is none on some devices.
-    let output = TensorHandle::new_contiguous(shape, client.empty(bytes.max(1)), pages.dtype);
+    let output = check::output(CALL, client, shape, pages.dtype)?;
     let report = lists.report(&device, flat.counts[0], bounds)?;
     if rows > 0 {
         let list = lists.rows(&device, &flat, rows, bounds, report.as_ref())?;
@@ -189,6 +187,7 @@ pub fn page_rows(
     let device = Device::of(client);
     let lists = Lists::new(&device, table, offsets)?;
     page_of(counts[1])?;
+    check::elements(CALL, "the rows of all pages", &counts)?;
     let report = lists.report(&device, counts[0], bounds)?;
     let steps = Steps {
         counts,
@@ -248,7 +247,7 @@ impl FlatPages {
             });
         }
         check::element(CALL, device, pages.dtype)?;
-        check::within(CALL, "pages", pages)?;
+        check::within(CALL, device.client(), "pages", pages)?;
         page_of(shape[1])?;
         // A step of an axis of one element is not taken.
         let step = |axis: usize| match shape[axis] {
@@ -297,8 +296,8 @@ impl Lists {
                     allowed: rank.to_string(),
                 });
             }
-            check::index_type(CALL, device, tensor.dtype)?;
-            check::within(CALL, argument, tensor)?;
+            check::index_type(CALL, device, argument, tensor.dtype)?;
+            check::within(CALL, device.client(), argument, tensor)?;
         }
         check::shape(CALL, "offsets", offsets, &[table.shape()[0] + 1])?;
         let dense = |tensor: &TensorHandle| match check::is_row_major(tensor) {
@@ -352,8 +351,7 @@ impl Lists {
         let reach = pages * steps.page + page * steps.row;
         let list = page_rows_type(reach.max(pages * page));
         check::element(CALL, device, list)?;
-        let out = client.empty((rows * list.size()).max(list.size()));
-        let out = TensorHandle::new_contiguous([rows], out, list);
+        let out = check::output(CALL, client, vec![rows], list)?;
         if rows == 0 {
             return Ok(out);
         }

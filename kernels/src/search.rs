@@ -137,14 +137,10 @@ pub fn search_sorted(
     for element in [sorted.dtype, word(sorted.dtype.size()), wide, index] {
         check::element(CALL, &device, element)?;
     }
-    check::within(CALL, "sorted", sorted)?;
-    check::within(CALL, "values", values)?;
+    check::within(CALL, client, "sorted", sorted)?;
+    check::within(CALL, client, "values", values)?;
     let count: usize = shape.iter().product();
-    let out = TensorHandle::new_contiguous(
-        shape.clone(),
-        client.empty((count * index.size()).max(1)),
-        index,
-    );
+    let out = check::output(CALL, client, shape.clone(), index)?;
     if count == 0 {
         return Ok(out);
     }

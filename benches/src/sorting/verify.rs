@@ -22,7 +22,7 @@ impl Prepared {
                 out.push(u32::from_bytes(&bytes).to_vec());
             }
             match (self.workload.op, out.as_slice()) {
-                (Op::SortKeys, [keys]) => self.sorted(set.seed, keys)?,
+                (Op::SortKeys | Op::SortKeysAtOnce, [keys]) => self.sorted(set.seed, keys)?,
                 (Op::SortBy, [keys]) => {
                     let ascending: Vec<u32> = keys.iter().rev().copied().collect();
                     self.sorted(set.seed, &ascending)?;
@@ -34,7 +34,9 @@ impl Prepared {
                 (Op::Argsort, [places]) => self.in_order(set.seed, places, None)?,
                 (Op::Bincount, [counts]) => self.counted(set.seed, counts)?,
                 (Op::TopK, [keys, places]) => self.largest(set.seed, keys, places)?,
-                (Op::Unique, [values, count]) => self.unique(set.seed, values, count, None)?,
+                (Op::Unique | Op::UniqueAtOnce, [values, count]) => {
+                    self.unique(set.seed, values, count, None)?
+                }
                 (Op::UniqueAll, [values, count, counts, inverse]) => {
                     self.unique(set.seed, values, count, Some([counts, inverse]))?;
                 }

@@ -111,8 +111,9 @@ impl Device {
         // CubeCL's CPU runtime claims bf16, but its conversions call a routine that is not there: the kernel does not
         // link, and reads give what the memory held before.
         let broken = self.target == Target::Cpu && elem == ElemType::Float(FloatKind::BF16);
-        // Some devices claim bool as well, which has no size in memory: kernels over buffers of it are not expanded.
-        let broken = broken || elem == ElemType::Bool;
+        // Some devices claim bool as well, which has no size in memory: kernels over buffers of it are not expanded. The type of
+        // indices has one for each kernel.
+        let broken = broken || matches!(elem, ElemType::Bool | ElemType::Index);
         usage.contains(TypeUsage::Buffer) && !broken
     }
 

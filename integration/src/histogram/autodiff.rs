@@ -11,6 +11,7 @@ use girih::Bounds;
 use super::HistogramBackend;
 use super::backend::Range;
 use crate::IndexBackend;
+use crate::autodiff::remembered;
 
 /// Weights were added up.
 #[derive(Debug)]
@@ -32,19 +33,17 @@ impl<B: HistogramBackend + IndexBackend> Backward<B, 1> for Weigh {
     }
 }
 
-/// The sums, and their gradient where one is asked for.
-fn weighed<B: HistogramBackend + IndexBackend, C: CheckpointStrategy>(
+/// The sums, and their gradient where one is asked for: `bins` says which bin each value is in.
+fn weighed<B: HistogramBackend + IndexBackend, C: CheckpointStrategy, V: Clone>(
+    values: V,
     weights: FloatTensor<Autodiff<B, C>>,
-    sums: impl FnOnce(FloatTensor<B>) -> FloatTensor<B>,
-    places: impl FnOnce() -> IntTensor<B>,
+    sums: impl FnOnce(V, FloatTensor<B>) -> FloatTensor<B>,
+    bins: impl FnOnce(V) -> IntTensor<B>,
 ) -> FloatTensor<Autodiff<B, C>> {
     // The guard of the node is taken before its tensor.
     let ops = Weigh.prepare::<C>([weights.node()]).compute_bound();
-    let sums = sums(weights.into_primitive());
-    match ops.stateful() {
-        OpsKind::Tracked(prep) => prep.finish(places(), sums),
-        OpsKind::UnTracked(prep) => prep.finish(sums),
-    }
+    let weights = weights.into_primitive();
+    remembered!(ops, bins(values.clone()), (sums(values, weights), ())).0
 }
 
 impl<B: HistogramBackend + IndexBackend, C: CheckpointStrategy> HistogramBackend
@@ -65,10 +64,11 @@ impl<B: HistogramBackend + IndexBackend, C: CheckpointStrategy> HistogramBackend
         range: Range,
     ) -> FloatTensor<Self> {
         let values = values.into_primitive();
-        weighed::<B, C>(
+        weighed::<B, C, _>(
+            values,
             weights,
-            |weights| B::weigh_float(values.clone(), weights, bins, range),
-            || B::bins_float(values.clone(), bins, range),
+            |values, weights| B::weigh_float(values, weights, bins, range),
+            |values| B::bins_float(values, bins, range),
         )
     }
 
@@ -78,10 +78,11 @@ impl<B: HistogramBackend + IndexBackend, C: CheckpointStrategy> HistogramBackend
         bins: usize,
         range: Range,
     ) -> FloatTensor<Self> {
-        weighed::<B, C>(
+        weighed::<B, C, _>(
+            values,
             weights,
-            |weights| B::weigh_int(values.clone(), weights, bins, range),
-            || B::bins_int(values.clone(), bins, range),
+            |values, weights| B::weigh_int(values, weights, bins, range),
+            |values| B::bins_int(values, bins, range),
         )
     }
 

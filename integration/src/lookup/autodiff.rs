@@ -9,6 +9,7 @@ use burn::tensor::Shape;
 use girih::Bounds;
 
 use super::LookupBackend;
+use crate::autodiff::remembered;
 
 /// The op reported an offence; its gradient has nothing to add.
 fn unreported(bounds: Bounds) -> Bounds {
@@ -50,7 +51,7 @@ impl<B: LookupBackend> Backward<B, 1> for Take {
             bounds,
         } = kept;
         unary::<B, _>(ops.parents, ops.node, grads, |gradient| {
-            B::sum_along_float(gradient, index, axis, extent, bounds).0
+            B::sum_along_float_alone(gradient, index, axis, extent, bounds)
         });
     }
 }
@@ -68,7 +69,7 @@ impl<B: LookupBackend> Backward<B, 1> for Sum {
             bounds,
         } = ops.state;
         unary::<B, _>(ops.parents, ops.node, grads, |gradient| {
-            B::take_along_float(gradient, index, axis, bounds).0
+            B::take_along_float_alone(gradient, index, axis, bounds)
         });
     }
 }
@@ -107,6 +108,58 @@ impl<B: LookupBackend> Backward<B, 1> for Paged {
     }
 }
 
+/// What `run` takes along an axis, remembered; what else it gives is passed on.
+fn tracked_take<B: LookupBackend, C: CheckpointStrategy, R>(
+    table: FloatTensor<Autodiff<B, C>>,
+    index: IntTensor<B>,
+    axis: usize,
+    bounds: Bounds,
+    run: impl FnOnce(FloatTensor<B>, IntTensor<B>) -> (FloatTensor<B>, R),
+) -> (FloatTensor<Autodiff<B, C>>, R) {
+    // The guard of the node is taken before its tensor.
+    let ops = Take.prepare::<C>([table.node()]).compute_bound();
+    let table = table.into_primitive();
+    let extent = table.shape()[axis];
+    let kept = |index: &IntTensor<B>| Kept::<B>::new(index, axis, bounds);
+    remembered!(ops, (kept(&index), extent), run(table, index))
+}
+
+/// The same of sums along an axis.
+fn tracked_sum<B: LookupBackend, C: CheckpointStrategy, R>(
+    updates: FloatTensor<Autodiff<B, C>>,
+    index: IntTensor<B>,
+    axis: usize,
+    bounds: Bounds,
+    run: impl FnOnce(FloatTensor<B>, IntTensor<B>) -> (FloatTensor<B>, R),
+) -> (FloatTensor<Autodiff<B, C>>, R) {
+    let ops = Sum.prepare::<C>([updates.node()]).compute_bound();
+    let updates = updates.into_primitive();
+    let kept = |index: &IntTensor<B>| Kept::<B>::new(index, axis, bounds);
+    remembered!(ops, kept(&index), run(updates, index))
+}
+
+/// The same of rows of pages.
+fn tracked_pages<B: LookupBackend, C: CheckpointStrategy, R>(
+    pages: FloatTensor<Autodiff<B, C>>,
+    [table, offsets]: [IntTensor<B>; 2],
+    bounds: Bounds,
+    run: impl FnOnce(FloatTensor<B>, IntTensor<B>, IntTensor<B>) -> (FloatTensor<B>, R),
+) -> (FloatTensor<Autodiff<B, C>>, R) {
+    let ops = Paged.prepare::<C>([pages.node()]).compute_bound();
+    let pages = pages.into_primitive();
+    let kept = |pages: &FloatTensor<B>, table: &IntTensor<B>, offsets: &IntTensor<B>| Pages::<B> {
+        table: table.clone(),
+        offsets: offsets.clone(),
+        shape: pages.shape(),
+        bounds: unreported(bounds),
+    };
+    remembered!(
+        ops,
+        kept(&pages, &table, &offsets),
+        run(pages, table, offsets)
+    )
+}
+
 impl<B: LookupBackend, C: CheckpointStrategy> LookupBackend for Autodiff<B, C> {
     fn take_along_float(
         table: FloatTensor<Self>,
@@ -114,25 +167,19 @@ impl<B: LookupBackend, C: CheckpointStrategy> LookupBackend for Autodiff<B, C> {
         axis: usize,
         bounds: Bounds,
     ) -> (FloatTensor<Self>, IntTensor<Self>) {
-        // The guard of the node is taken before its tensor.
-        let ops = Take.prepare::<C>([table.node()]).compute_bound();
-        let table = table.into_primitive();
-        let state = (Kept::<B>::new(&index, axis, bounds), table.shape()[axis]);
-        let (values, record) = B::take_along_float(table, index, axis, bounds);
-        let values = match ops.stateful() {
-            OpsKind::Tracked(prep) => prep.finish(state, values),
-            OpsKind::UnTracked(prep) => prep.finish(values),
-        };
-        (values, record)
+        tracked_take::<B, C, _>(table, index, axis, bounds, |table, index| {
+            B::take_along_float(table, index, axis, bounds)
+        })
     }
 
-    fn take_along_int(
-        table: IntTensor<Self>,
+    fn take_along_float_alone(
+        table: FloatTensor<Self>,
         index: IntTensor<Self>,
         axis: usize,
         bounds: Bounds,
-    ) -> (IntTensor<Self>, IntTensor<Self>) {
-        B::take_along_int(table, index, axis, bounds)
+    ) -> FloatTensor<Self> {
+        let run = |table, index| (B::take_along_float_alone(table, index, axis, bounds), ());
+        tracked_take::<B, C, _>(table, index, axis, bounds, run).0
     }
 
     fn sum_along_float(
@@ -142,15 +189,58 @@ impl<B: LookupBackend, C: CheckpointStrategy> LookupBackend for Autodiff<B, C> {
         extent: usize,
         bounds: Bounds,
     ) -> (FloatTensor<Self>, IntTensor<Self>) {
-        let ops = Sum.prepare::<C>([updates.node()]).compute_bound();
-        let state = Kept::<B>::new(&index, axis, bounds);
-        let updates = updates.into_primitive();
-        let (values, record) = B::sum_along_float(updates, index, axis, extent, bounds);
-        let values = match ops.stateful() {
-            OpsKind::Tracked(prep) => prep.finish(state, values),
-            OpsKind::UnTracked(prep) => prep.finish(values),
+        tracked_sum::<B, C, _>(updates, index, axis, bounds, |updates, index| {
+            B::sum_along_float(updates, index, axis, extent, bounds)
+        })
+    }
+
+    fn sum_along_float_alone(
+        updates: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        bounds: Bounds,
+    ) -> FloatTensor<Self> {
+        let run = |updates, index| {
+            let sums = B::sum_along_float_alone(updates, index, axis, extent, bounds);
+            (sums, ())
         };
-        (values, record)
+        tracked_sum::<B, C, _>(updates, index, axis, bounds, run).0
+    }
+
+    fn paged_gather_float(
+        pages: FloatTensor<Self>,
+        table: IntTensor<Self>,
+        offsets: IntTensor<Self>,
+        rows: usize,
+        bounds: Bounds,
+    ) -> (FloatTensor<Self>, IntTensor<Self>) {
+        let run =
+            |pages, table, offsets| B::paged_gather_float(pages, table, offsets, rows, bounds);
+        tracked_pages::<B, C, _>(pages, [table, offsets], bounds, run)
+    }
+
+    fn paged_gather_float_alone(
+        pages: FloatTensor<Self>,
+        table: IntTensor<Self>,
+        offsets: IntTensor<Self>,
+        rows: usize,
+        bounds: Bounds,
+    ) -> FloatTensor<Self> {
+        let run = |pages, table, offsets| {
+            let values = B::paged_gather_float_alone(pages, table, offsets, rows, bounds);
+            (values, ())
+        };
+        tracked_pages::<B, C, _>(pages, [table, offsets], bounds, run).0
+    }
+
+    fn take_along_int(
+        table: IntTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        bounds: Bounds,
+    ) -> (IntTensor<Self>, IntTensor<Self>) {
+        B::take_along_int(table, index, axis, bounds)
     }
 
     fn sum_along_int(
@@ -163,29 +253,6 @@ impl<B: LookupBackend, C: CheckpointStrategy> LookupBackend for Autodiff<B, C> {
         B::sum_along_int(updates, index, axis, extent, bounds)
     }
 
-    fn paged_gather_float(
-        pages: FloatTensor<Self>,
-        table: IntTensor<Self>,
-        offsets: IntTensor<Self>,
-        rows: usize,
-        bounds: Bounds,
-    ) -> (FloatTensor<Self>, IntTensor<Self>) {
-        let ops = Paged.prepare::<C>([pages.node()]).compute_bound();
-        let pages = pages.into_primitive();
-        let state = Pages::<B> {
-            table: table.clone(),
-            offsets: offsets.clone(),
-            shape: pages.shape(),
-            bounds: unreported(bounds),
-        };
-        let (values, record) = B::paged_gather_float(pages, table, offsets, rows, bounds);
-        let values = match ops.stateful() {
-            OpsKind::Tracked(prep) => prep.finish(state, values),
-            OpsKind::UnTracked(prep) => prep.finish(values),
-        };
-        (values, record)
-    }
-
     fn paged_gather_int(
         pages: IntTensor<Self>,
         table: IntTensor<Self>,
@@ -194,6 +261,35 @@ impl<B: LookupBackend, C: CheckpointStrategy> LookupBackend for Autodiff<B, C> {
         bounds: Bounds,
     ) -> (IntTensor<Self>, IntTensor<Self>) {
         B::paged_gather_int(pages, table, offsets, rows, bounds)
+    }
+
+    fn take_along_int_alone(
+        table: IntTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        bounds: Bounds,
+    ) -> IntTensor<Self> {
+        B::take_along_int_alone(table, index, axis, bounds)
+    }
+
+    fn sum_along_int_alone(
+        updates: IntTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        bounds: Bounds,
+    ) -> IntTensor<Self> {
+        B::sum_along_int_alone(updates, index, axis, extent, bounds)
+    }
+
+    fn paged_gather_int_alone(
+        pages: IntTensor<Self>,
+        table: IntTensor<Self>,
+        offsets: IntTensor<Self>,
+        rows: usize,
+        bounds: Bounds,
+    ) -> IntTensor<Self> {
+        B::paged_gather_int_alone(pages, table, offsets, rows, bounds)
     }
 
     fn page_rows(

@@ -10,7 +10,7 @@ use crate::IndexBackend;
 
 /// Lookups on a backend's own tensors.
 ///
-/// Each op but [`page_rows`](Self::page_rows) returns its result and a record, as those of [`IndexBackend`] do. Arguments are
+/// An op returns its result and a record, as those of [`IndexBackend`] do, unless its name says that it has none. Arguments are
 /// those of [`take_along_axis`](crate::take_along_axis), [`sum_along_axis`](crate::sum_along_axis) and
 /// [`paged_gather`](crate::paged_gather), which check them; an op called directly panics on what they refuse.
 #[backend_extension(
@@ -77,6 +77,64 @@ pub trait LookupBackend: IndexBackend {
         bounds: Bounds,
     ) -> (IntTensor<Self>, IntTensor<Self>);
 
+    /// Elements of a float table along an axis, without a record: under any policy but [`Bounds::Report`].
+    #[fusion(meta = metadata::take_alone)]
+    fn take_along_float_alone(
+        table: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        bounds: Bounds,
+    ) -> FloatTensor<Self>;
+
+    /// The same of an integer table.
+    #[fusion(meta = metadata::take_alone)]
+    fn take_along_int_alone(
+        table: IntTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        bounds: Bounds,
+    ) -> IntTensor<Self>;
+
+    /// Sums of floats along an axis, without a record: under any policy but [`Bounds::Report`].
+    #[fusion(meta = metadata::sum_alone)]
+    fn sum_along_float_alone(
+        updates: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        bounds: Bounds,
+    ) -> FloatTensor<Self>;
+
+    /// The same of integers.
+    #[fusion(meta = metadata::sum_alone)]
+    fn sum_along_int_alone(
+        updates: IntTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        bounds: Bounds,
+    ) -> IntTensor<Self>;
+
+    /// Rows of pages of floats, without a record: under any policy but [`Bounds::Report`].
+    #[fusion(meta = metadata::paged_alone)]
+    fn paged_gather_float_alone(
+        pages: FloatTensor<Self>,
+        table: IntTensor<Self>,
+        offsets: IntTensor<Self>,
+        rows: usize,
+        bounds: Bounds,
+    ) -> FloatTensor<Self>;
+
+    /// The same of pages of integers.
+    #[fusion(meta = metadata::paged_alone)]
+    fn paged_gather_int_alone(
+        pages: IntTensor<Self>,
+        table: IntTensor<Self>,
+        offsets: IntTensor<Self>,
+        rows: usize,
+        bounds: Bounds,
+    ) -> IntTensor<Self>;
+
     /// Which of all rows of `count` pages of `page` rows each row of a paged gather is, or -1.
     #[fusion(meta = metadata::page_rows)]
     fn page_rows(
@@ -115,6 +173,15 @@ mod metadata {
         (taken, record(bounds))
     }
 
+    pub(super) fn take_alone(
+        table: &TensorSpec,
+        index: &TensorSpec,
+        axis: &usize,
+        bounds: &Bounds,
+    ) -> TensorSpec {
+        take(table, index, axis, bounds).0
+    }
+
     pub(super) fn sum(
         updates: &TensorSpec,
         _index: &TensorSpec,
@@ -126,6 +193,16 @@ mod metadata {
         (TensorSpec::new(shape, updates.dtype), record(bounds))
     }
 
+    pub(super) fn sum_alone(
+        updates: &TensorSpec,
+        index: &TensorSpec,
+        axis: &usize,
+        extent: &usize,
+        bounds: &Bounds,
+    ) -> TensorSpec {
+        sum(updates, index, axis, extent, bounds).0
+    }
+
     pub(super) fn paged(
         pages: &TensorSpec,
         _table: &TensorSpec,
@@ -135,6 +212,16 @@ mod metadata {
     ) -> Outputs {
         let shape = rows_shape(&pages.shape, *rows);
         (TensorSpec::new(shape, pages.dtype), record(bounds))
+    }
+
+    pub(super) fn paged_alone(
+        pages: &TensorSpec,
+        table: &TensorSpec,
+        offsets: &TensorSpec,
+        rows: &usize,
+        bounds: &Bounds,
+    ) -> TensorSpec {
+        paged(pages, table, offsets, rows, bounds).0
     }
 
     pub(super) fn page_rows(

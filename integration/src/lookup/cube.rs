@@ -1,12 +1,12 @@
 //! Lookups on CubeCL's tensors: girih's launchers.
 
 use burn::tensor::{DType, Shape};
-use burn_cubecl::{CubeBackend, kernel::cast, ops::numeric::zeros_client, tensor::CubeTensor};
+use burn_cubecl::{CubeBackend, kernel::cast, tensor::CubeTensor};
 use cubecl::{
     client::Client,
     ir::{ElemType, FloatKind, IntKind},
 };
-use girih::Bounds;
+use girih::{Bounds, view::Report};
 use girih_kernels::{add_along_axis, supports_add_along_axis};
 
 use super::LookupBackend;
@@ -34,16 +34,16 @@ impl LookupBackend for CubeBackend {
         axis: usize,
         bounds: Bounds,
     ) -> (CubeTensor, CubeTensor) {
-        take(table, index, axis, bounds)
+        with_record(take(table, index, axis, bounds))
     }
 
-    fn take_along_int(
+    fn take_along_float_alone(
         table: CubeTensor,
         index: CubeTensor,
         axis: usize,
         bounds: Bounds,
-    ) -> (CubeTensor, CubeTensor) {
-        take(table, index, axis, bounds)
+    ) -> CubeTensor {
+        take(table, index, axis, bounds).0
     }
 
     fn sum_along_float(
@@ -53,17 +53,17 @@ impl LookupBackend for CubeBackend {
         extent: usize,
         bounds: Bounds,
     ) -> (CubeTensor, CubeTensor) {
-        sum(updates, index, axis, extent, bounds)
+        with_record(sum(updates, index, axis, extent, bounds))
     }
 
-    fn sum_along_int(
+    fn sum_along_float_alone(
         updates: CubeTensor,
         index: CubeTensor,
         axis: usize,
         extent: usize,
         bounds: Bounds,
-    ) -> (CubeTensor, CubeTensor) {
-        sum(updates, index, axis, extent, bounds)
+    ) -> CubeTensor {
+        sum(updates, index, axis, extent, bounds).0
     }
 
     fn paged_gather_float(
@@ -73,7 +73,55 @@ impl LookupBackend for CubeBackend {
         rows: usize,
         bounds: Bounds,
     ) -> (CubeTensor, CubeTensor) {
-        paged(pages, table, offsets, rows, bounds)
+        with_record(paged(pages, table, offsets, rows, bounds))
+    }
+
+    fn paged_gather_float_alone(
+        pages: CubeTensor,
+        table: CubeTensor,
+        offsets: CubeTensor,
+        rows: usize,
+        bounds: Bounds,
+    ) -> CubeTensor {
+        paged(pages, table, offsets, rows, bounds).0
+    }
+
+    fn take_along_int(
+        table: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        bounds: Bounds,
+    ) -> (CubeTensor, CubeTensor) {
+        with_record(take(table, index, axis, bounds))
+    }
+
+    fn take_along_int_alone(
+        table: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        bounds: Bounds,
+    ) -> CubeTensor {
+        take(table, index, axis, bounds).0
+    }
+
+    fn sum_along_int(
+        updates: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        extent: usize,
+        bounds: Bounds,
+    ) -> (CubeTensor, CubeTensor) {
+        with_record(sum(updates, index, axis, extent, bounds))
+    }
+
+    fn sum_along_int_alone(
+        updates: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        extent: usize,
+        bounds: Bounds,
+    ) -> CubeTensor {
+        sum(updates, index, axis, extent, bounds).0
     }
 
     fn paged_gather_int(
@@ -83,7 +131,17 @@ impl LookupBackend for CubeBackend {
         rows: usize,
         bounds: Bounds,
     ) -> (CubeTensor, CubeTensor) {
-        paged(pages, table, offsets, rows, bounds)
+        with_record(paged(pages, table, offsets, rows, bounds))
+    }
+
+    fn paged_gather_int_alone(
+        pages: CubeTensor,
+        table: CubeTensor,
+        offsets: CubeTensor,
+        rows: usize,
+        bounds: Bounds,
+    ) -> CubeTensor {
+        paged(pages, table, offsets, rows, bounds).0
     }
 
     fn page_rows(
@@ -103,16 +161,20 @@ impl LookupBackend for CubeBackend {
     }
 }
 
-fn take(
-    table: CubeTensor,
-    index: CubeTensor,
-    axis: usize,
-    bounds: Bounds,
-) -> (CubeTensor, CubeTensor) {
+/// An op's result, and what is to be reported.
+type Reported = (CubeTensor, Option<Report>);
+
+/// The report's record as a tensor.
+fn with_record((values, report): Reported) -> (CubeTensor, CubeTensor) {
+    let record = Place::of(&values).record(report);
+    (values, record)
+}
+
+fn take(table: CubeTensor, index: CubeTensor, axis: usize, bounds: Bounds) -> Reported {
     let out = Place::of(&table);
     let (table, index) = (handle(table), handle(index));
     let checked = girih_kernels::take_along_axis(&out.client, &table, &index, axis, bounds);
-    out.recorded(checked)
+    out.reported(checked)
 }
 
 fn paged(
@@ -121,11 +183,11 @@ fn paged(
     offsets: CubeTensor,
     rows: usize,
     bounds: Bounds,
-) -> (CubeTensor, CubeTensor) {
+) -> Reported {
     let out = Place::of(&pages);
     let [pages, table, offsets] = [pages, table, offsets].map(handle);
     let checked = girih_kernels::paged_gather(&out.client, &pages, &table, &offsets, rows, bounds);
-    out.recorded(checked)
+    out.reported(checked)
 }
 
 fn sum(
@@ -134,32 +196,26 @@ fn sum(
     axis: usize,
     extent: usize,
     bounds: Bounds,
-) -> (CubeTensor, CubeTensor) {
+) -> Reported {
     use burn::backend::cubecl::dtype_to_storage_type;
     let dtype = updates.dtype;
+    let narrow = matches!(dtype, DType::F16 | DType::BF16);
     let [element, by] = [dtype, index.dtype].map(dtype_to_storage_type);
-    let wide = matches!(adds(&updates.client, element, by), Ok(Sums::InF32));
+    let wide = narrow && matches!(adds(&updates.client, element, by), Ok(Sums::InF32));
     let updates = match wide {
         true => cast(updates, DType::F32),
         false => updates,
     };
     let out = Place::of(&updates);
-    let shape = with_extent(updates.meta.shape(), axis, extent);
-    let sums = zeros_client(
-        out.client.clone(),
-        updates.device.clone(),
-        shape,
-        updates.dtype,
-    );
+    let sums = out.zeros(with_extent(updates.meta.shape(), axis, extent));
     let [into, index, updates] = [sums.clone(), index, updates].map(handle);
     let checked = add_along_axis(&out.client, &into, &index, &updates, axis, bounds);
     let ((), report) = checked.unwrap_or_else(unchecked_call).into_parts();
-    let record = out.record(report);
     let sums = match wide {
         true => cast(sums, dtype),
         false => sums,
     };
-    (sums, record)
+    (sums, report)
 }
 
 /// How elements of a type are added.

@@ -8,10 +8,10 @@ pub use backend::LookupBackend;
 pub(crate) use cube::adds;
 
 use burn::backend::{Dispatch, DispatchTensor};
-use burn::tensor::{Float, Int, Tensor};
+use burn::tensor::{AsIndex, Float, Int, Tensor};
 use girih::Bounds;
 
-use crate::checked::Report;
+use crate::checked::{Report, checked};
 use crate::kind::Kind;
 use crate::validate::{Argument, Call};
 use crate::{Checked, Error};
@@ -26,8 +26,8 @@ impl LookupKind for Int {}
 mod sealed {
     use super::{Bounds, DispatchTensor};
 
-    /// A result and the record of an index out of range.
-    type Recorded = (DispatchTensor, DispatchTensor);
+    /// A result, and the record of an index out of range where there may be one.
+    pub type Recorded = (DispatchTensor, Option<DispatchTensor>);
 
     pub trait Lookups {
         fn take(
@@ -55,16 +55,29 @@ mod sealed {
     }
 }
 
+/// Calls the op that keeps a record where there is one to keep, else the one without.
+macro_rules! recorded {
+    ($bounds:ident, $op:ident, $alone:ident($($argument:ident),*)) => {
+        match $bounds {
+            Bounds::Report => {
+                let (values, record) = Dispatch::$op($($argument),*);
+                (values, Some(record))
+            }
+            _ => (Dispatch::$alone($($argument),*), None),
+        }
+    };
+}
+
 macro_rules! lookups {
-    ($kind:ident: $take:ident, $sum:ident, $paged:ident) => {
+    ($kind:ident: $take:ident, $take_alone:ident, $sum:ident, $sum_alone:ident, $paged:ident, $paged_alone:ident) => {
         impl sealed::Lookups for $kind {
             fn take(
                 table: DispatchTensor,
                 index: DispatchTensor,
                 axis: usize,
                 bounds: Bounds,
-            ) -> (DispatchTensor, DispatchTensor) {
-                Dispatch::$take(table, index, axis, bounds)
+            ) -> sealed::Recorded {
+                recorded!(bounds, $take, $take_alone(table, index, axis, bounds))
             }
 
             fn sum(
@@ -73,8 +86,12 @@ macro_rules! lookups {
                 axis: usize,
                 extent: usize,
                 bounds: Bounds,
-            ) -> (DispatchTensor, DispatchTensor) {
-                Dispatch::$sum(updates, index, axis, extent, bounds)
+            ) -> sealed::Recorded {
+                recorded!(
+                    bounds,
+                    $sum,
+                    $sum_alone(updates, index, axis, extent, bounds)
+                )
             }
 
             fn paged(
@@ -83,14 +100,20 @@ macro_rules! lookups {
                 offsets: DispatchTensor,
                 rows: usize,
                 bounds: Bounds,
-            ) -> (DispatchTensor, DispatchTensor) {
-                Dispatch::$paged(pages, table, offsets, rows, bounds)
+            ) -> sealed::Recorded {
+                recorded!(
+                    bounds,
+                    $paged,
+                    $paged_alone(pages, table, offsets, rows, bounds)
+                )
             }
         }
     };
 }
-lookups!(Float: take_along_float, sum_along_float, paged_gather_float);
-lookups!(Int: take_along_int, sum_along_int, paged_gather_int);
+lookups!(Float: take_along_float, take_along_float_alone, sum_along_float, sum_along_float_alone, paged_gather_float,
+    paged_gather_float_alone);
+lookups!(Int: take_along_int, take_along_int_alone, sum_along_int, sum_along_int_alone, paged_gather_int,
+    paged_gather_int_alone);
 
 /// Elements of `table` along `axis`: `out[.., j, ..] = table[.., index[.., j, ..], ..]`, where the `..` are the same
 /// coordinates on every side.
@@ -117,12 +140,13 @@ lookups!(Int: take_along_int, sum_along_int, paged_gather_int);
 /// ```
 pub fn take_along_axis<const D: usize, K: LookupKind>(
     table: Tensor<D, K>,
-    axis: usize,
+    axis: impl AsIndex,
     index: Tensor<D, Int>,
     bounds: Bounds,
 ) -> Result<Checked<Tensor<D, K>>, Error> {
     let call = Call::new("take_along_axis", Argument::new("table", &table), axis)?;
     call.takes(&index, bounds)?;
+    let axis = call.axis();
     let report = reported(&index, axis, call.extent(), bounds);
     let outputs = K::take(table.into_dispatch(), index.into_dispatch(), axis, bounds);
     Ok(checked(outputs, report))
@@ -151,13 +175,15 @@ pub fn take_along_axis<const D: usize, K: LookupKind>(
 /// ```
 pub fn sum_along_axis<const D: usize, K: LookupKind>(
     updates: Tensor<D, K>,
-    axis: usize,
+    axis: impl AsIndex,
     index: Tensor<D, Int>,
     extent: usize,
     bounds: Bounds,
 ) -> Result<Checked<Tensor<D, K>>, Error> {
     let call = Call::new("sum_along_axis", Argument::new("updates", &updates), axis)?;
+    call.makes(call.axis(), extent)?;
     call.adds_along(&index, bounds)?;
+    let axis = call.axis();
     let report = reported(&index, axis, extent, bounds);
     let (updates, index) = (updates.into_dispatch(), index.into_dispatch());
     let outputs = K::sum(updates, index, axis, extent, bounds);
@@ -202,6 +228,7 @@ pub fn paged_gather<const D: usize, const R: usize, K: LookupKind>(
 ) -> Result<Checked<Tensor<R, K>>, Error> {
     let call = Call::new("paged_gather", Argument::new("pages", &pages), 0)?;
     call.gathers_pages(&table, &offsets, R, bounds)?;
+    call.makes(1, rows)?;
     let report = reported(&table, 0, call.extent(), bounds);
     let outputs = K::paged(
         pages.into_dispatch(),
@@ -228,13 +255,4 @@ fn reported<const D: usize>(
         }
         _ => None,
     }
-}
-
-/// An op's outputs as tensors; the record means something only where there is a report.
-fn checked<const D: usize, K: LookupKind>(
-    (values, record): (DispatchTensor, DispatchTensor),
-    report: Option<Report>,
-) -> Checked<Tensor<D, K>> {
-    let report = report.map(|report| (report, Tensor::from_dispatch(record)));
-    Checked::new(Tensor::from_dispatch(values), report)
 }

@@ -39,7 +39,7 @@ impl MatmulBackend for CubeBackend {
         ends: CubeTensor,
     ) -> CubeTensor {
         let out = Place::of(&tokens);
-        let ends = as_type(ends, index.dtype);
+        let [ends, index] = of_one_type(ends, index);
         let [tokens, index, matrices, ends] = [tokens, index, matrices, ends].map(handle);
         let product = gather_matmul(
             &out.client,
@@ -65,7 +65,7 @@ impl MatmulBackend for CubeBackend {
         let out = Place::of(&rows).of_type(sum_type(dtype));
         let shape = Shape::from([tokens, matrices.meta.shape()[2]]);
         let sums = out.zeros(shape);
-        let ends = as_type(ends, index.dtype);
+        let [ends, index] = of_one_type(ends, index);
         let [rows, matrices, ends, index, factors, target] =
             [rows, matrices, ends, index, factors, sums.clone()].map(handle);
         let route = Route {
@@ -110,6 +110,15 @@ fn as_type(tensor: CubeTensor, dtype: DType) -> CubeTensor {
     match tensor.dtype == dtype {
         true => tensor,
         false => cast(tensor, dtype),
+    }
+}
+
+/// Ends and indices, which the launchers take of one type, in one that has the values of both.
+fn of_one_type(ends: CubeTensor, index: CubeTensor) -> [CubeTensor; 2] {
+    match (ends.dtype.size(), index.dtype.size()) {
+        (of_ends, of_index) if of_ends <= of_index => [as_type(ends, index.dtype), index],
+        (8, _) => [ends, index].map(|list| as_type(list, DType::I64)),
+        _ => [ends, index].map(|list| as_type(list, DType::I32)),
     }
 }
 

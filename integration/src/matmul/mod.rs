@@ -118,6 +118,7 @@ pub fn matmul_scatter(
     let call = Call::new("matmul_scatter", Argument::new("rows", &rows), 1)?;
     call.groups(&matrices, &ends, &[("index", &index)])?;
     call.adds_up(&index, &factors)?;
+    girih_kernels::supports_shape("matmul_scatter", &[tokens, matrices.dims()[2]])?;
     let sums = Dispatch::product_scattered(
         rows.into_dispatch(),
         matrices.into_dispatch(),

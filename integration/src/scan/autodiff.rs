@@ -11,6 +11,7 @@ use girih_kernels::{Determinism, ScanOperation};
 
 use super::ScanBackend;
 use crate::IndexBackend;
+use crate::autodiff::remembered;
 
 /// How a gradient is summed: as the op was.
 #[derive(Debug, Clone, Copy)]
@@ -136,9 +137,11 @@ fn of_extremes<B: ScanBackend>(
         B::float_slice(extremes.clone(), &slices)
     };
     let (before, after) = (part(0, extent - 1), part(1, extent));
-    // A NaN stays: what follows it is its run.
-    let is_nan =
-        |tensor: &FloatTensor<B>| B::float_not_equal(tensor.clone(), tensor.clone(), bools);
+    // A NaN stays: what follows it is its run. It is not equal to itself; to ask whether it is another one is answered with no on some
+    // devices.
+    let is_nan = |tensor: &FloatTensor<B>| {
+        B::bool_not(B::float_equal(tensor.clone(), tensor.clone(), bools))
+    };
     let stays = B::bool_and(is_nan(&before), is_nan(&after));
     let is_same = B::bool_or(B::float_equal(before, after, bools), stays);
     let changes = B::bool_into_int(B::bool_not(is_same), IntDType::I32);
@@ -193,24 +196,30 @@ impl<B: ScanBackend + IndexBackend, C: CheckpointStrategy> ScanBackend for Autod
     ) -> FloatTensor<Self> {
         // The guard of the node is taken before its tensor.
         let nodes = [tensor.node()];
-        let input = tensor.into_primitive();
+        let tensor = tensor.into_primitive();
         let along = Along { axis, determinism };
-        let values = B::scan_float(input.clone(), axis, operation, determinism);
+        let run = |tensor| B::scan_float(tensor, axis, operation, determinism);
         match operation {
-            ScanOperation::Sum => match Sum.prepare::<C>(nodes).compute_bound().stateful() {
-                OpsKind::Tracked(prep) => prep.finish(along, values),
-                OpsKind::UnTracked(prep) => prep.finish(values),
-            },
+            ScanOperation::Sum => {
+                let ops = Sum.prepare::<C>(nodes).compute_bound();
+                remembered!(ops, along, (run(tensor), ())).0
+            }
             ScanOperation::Product => {
                 match Product.prepare::<C>(nodes).compute_bound().stateful() {
-                    OpsKind::Tracked(prep) => prep.finish((along, input, values.clone()), values),
-                    OpsKind::UnTracked(prep) => prep.finish(values),
+                    OpsKind::Tracked(prep) => {
+                        let products = run(tensor.clone());
+                        prep.finish((along, tensor, products.clone()), products)
+                    }
+                    OpsKind::UnTracked(prep) => prep.finish(run(tensor)),
                 }
             }
             ScanOperation::Min | ScanOperation::Max => {
                 match Extreme.prepare::<C>(nodes).compute_bound().stateful() {
-                    OpsKind::Tracked(prep) => prep.finish((along, values.clone()), values),
-                    OpsKind::UnTracked(prep) => prep.finish(values),
+                    OpsKind::Tracked(prep) => {
+                        let extremes = run(tensor);
+                        prep.finish((along, extremes.clone()), extremes)
+                    }
+                    OpsKind::UnTracked(prep) => prep.finish(run(tensor)),
                 }
             }
         }
@@ -232,11 +241,8 @@ impl<B: ScanBackend + IndexBackend, C: CheckpointStrategy> ScanBackend for Autod
     ) -> FloatTensor<Self> {
         let ops = Segments.prepare::<C>([tensor.node()]).compute_bound();
         let tensor = tensor.into_primitive();
-        let values = B::sum_segments_float(tensor, begins.clone(), axis);
-        match ops.stateful() {
-            OpsKind::Tracked(prep) => prep.finish((begins, axis), values),
-            OpsKind::UnTracked(prep) => prep.finish(values),
-        }
+        let run = |begins| (B::sum_segments_float(tensor, begins, axis), ());
+        remembered!(ops, (begins.clone(), axis), run(begins)).0
     }
 
     fn select_masked_float(
@@ -245,13 +251,12 @@ impl<B: ScanBackend + IndexBackend, C: CheckpointStrategy> ScanBackend for Autod
     ) -> (FloatTensor<Self>, IntTensor<Self>) {
         let ops = Select.prepare::<C>([tensor.node()]).compute_bound();
         let tensor = tensor.into_primitive();
-        let state = (mask.clone(), tensor.shape());
-        let (values, count) = B::select_masked_float(tensor, mask);
-        let values = match ops.stateful() {
-            OpsKind::Tracked(prep) => prep.finish(state, values),
-            OpsKind::UnTracked(prep) => prep.finish(values),
-        };
-        (values, count)
+        let shape = tensor.shape();
+        remembered!(
+            ops,
+            (mask.clone(), shape),
+            B::select_masked_float(tensor, mask)
+        )
     }
 
     fn select_masked_int(

@@ -8,7 +8,7 @@ pub use backend::ScanBackend;
 pub(crate) use cube::with_count;
 
 use burn::backend::{Dispatch, DispatchTensor};
-use burn::tensor::{Bool, DType, Int, Tensor};
+use burn::tensor::{AsIndex, Bool, DType, Int, Tensor};
 use girih_kernels::{Determinism, ScanOperation};
 
 use crate::Error;
@@ -17,7 +17,7 @@ use crate::validate::{Argument, Call};
 
 /// Every element with those before it along `axis`: `out[.., n, ..]` is all of `tensor[.., 0..=n, ..]` combined.
 ///
-/// f16 and bf16 are combined in f32. What [`ScanOperation`] and [`Determinism`] say of girih's kernels holds here.
+/// An axis below 0 counts from the end. f16 and bf16 are combined in f32. What [`ScanOperation`] and [`Determinism`] say of girih's kernels holds here.
 ///
 /// | operation | gradient |
 /// |---|---|
@@ -41,12 +41,13 @@ use crate::validate::{Argument, Call};
 /// ```
 pub fn scan<const D: usize, K: Kind>(
     tensor: Tensor<D, K>,
-    axis: usize,
+    axis: impl AsIndex,
     operation: ScanOperation,
     determinism: Determinism,
 ) -> Result<Tensor<D, K>, Error> {
     let call = Call::new("scan", Argument::new("tensor", &tensor), axis)?;
     call.scans()?;
+    let axis = call.axis();
     let scanned = K::scan(tensor.into_dispatch(), axis, operation, determinism);
     Ok(Tensor::from_dispatch(scanned))
 }
@@ -61,7 +62,7 @@ macro_rules! scans {
         /// As [`scan`].
         pub fn $name<const D: usize, K: Kind>(
             tensor: Tensor<D, K>,
-            axis: usize,
+            axis: impl AsIndex,
         ) -> Result<Tensor<D, K>, Error> {
             scan(tensor, axis, ScanOperation::$operation, Determinism::Any)
         }

@@ -46,6 +46,27 @@ impl<B: SortBackend> Backward<B, 1> for TopK {
 }
 
 impl<B: SortBackend, C: CheckpointStrategy> SortBackend for Autodiff<B, C> {
+    fn sort_alone_float(
+        tensor: FloatTensor<Self>,
+        axis: usize,
+        descending: bool,
+    ) -> FloatTensor<Self> {
+        let ops = Sort.prepare::<C>([tensor.node()]).compute_bound();
+        let tensor = tensor.into_primitive();
+        match ops.stateful() {
+            // The gradient needs the places.
+            OpsKind::Tracked(prep) => {
+                let (values, places) = B::sort_with_places_float(tensor, axis, descending);
+                prep.finish((places, axis), values)
+            }
+            OpsKind::UnTracked(prep) => prep.finish(B::sort_alone_float(tensor, axis, descending)),
+        }
+    }
+
+    fn sort_alone_int(tensor: IntTensor<Self>, axis: usize, descending: bool) -> IntTensor<Self> {
+        B::sort_alone_int(tensor, axis, descending)
+    }
+
     fn sort_with_places_float(
         tensor: FloatTensor<Self>,
         axis: usize,

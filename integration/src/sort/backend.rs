@@ -17,6 +17,18 @@ use girih_kernels::Side;
     Fusion: cfg(feature = "fusion")
 )]
 pub trait SortBackend: Backend {
+    /// A float tensor sorted.
+    #[fusion(dtype = tensor, shape = tensor)]
+    fn sort_alone_float(
+        tensor: FloatTensor<Self>,
+        axis: usize,
+        descending: bool,
+    ) -> FloatTensor<Self>;
+
+    /// An integer tensor sorted.
+    #[fusion(dtype = tensor, shape = tensor)]
+    fn sort_alone_int(tensor: IntTensor<Self>, axis: usize, descending: bool) -> IntTensor<Self>;
+
     /// A float tensor sorted, and where its elements were.
     #[fusion(meta = metadata::sort)]
     fn sort_with_places_float(

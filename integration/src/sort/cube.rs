@@ -5,13 +5,21 @@ use burn::tensor::DType;
 use burn_cubecl::{CubeBackend, CubeDevice, tensor::CubeTensor};
 use cubecl::{client::Client, std::tensor::TensorHandle};
 use girih_kernels::{
-    Side, SortOptions, argsort, bincount, search_sorted, sort_with_indices, top_k,
+    Side, SortOptions, argsort, bincount, search_sorted, sort, sort_with_indices, top_k,
 };
 
 use super::{COUNT, SortBackend, index_of};
 use crate::cube::{handle, unchecked_call};
 
 impl SortBackend for CubeBackend {
+    fn sort_alone_float(tensor: CubeTensor, axis: usize, descending: bool) -> CubeTensor {
+        alone(tensor, axis, descending)
+    }
+
+    fn sort_alone_int(tensor: CubeTensor, axis: usize, descending: bool) -> CubeTensor {
+        alone(tensor, axis, descending)
+    }
+
     fn sort_with_places_float(
         tensor: CubeTensor,
         axis: usize,
@@ -74,6 +82,12 @@ fn options(descending: bool) -> SortOptions {
         descending,
         ..SortOptions::default()
     }
+}
+
+fn alone(tensor: CubeTensor, axis: usize, descending: bool) -> CubeTensor {
+    let (out, dtype) = (Out::of(&tensor), tensor.dtype);
+    let sorted = sort(&out.client, &handle(tensor), axis, &options(descending));
+    out.tensor(sorted.unwrap_or_else(unchecked_call), dtype)
 }
 
 fn sorted(tensor: CubeTensor, axis: usize, descending: bool) -> (CubeTensor, CubeTensor) {

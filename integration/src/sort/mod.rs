@@ -7,7 +7,7 @@ mod cube;
 pub use backend::SortBackend;
 
 use burn::backend::{Dispatch, DispatchTensor};
-use burn::tensor::{DType, Float, Int, Tensor};
+use burn::tensor::{AsIndex, DType, Float, Int, Tensor};
 use girih_kernels::Side;
 
 use crate::Error;
@@ -38,6 +38,8 @@ mod sealed {
     use super::{DispatchTensor, Side};
 
     pub trait Sorts {
+        fn alone(tensor: DispatchTensor, axis: usize, descending: bool) -> DispatchTensor;
+
         fn sort(
             tensor: DispatchTensor,
             axis: usize,
@@ -84,9 +86,13 @@ mod sealed {
 }
 
 macro_rules! sorts {
-    ($kind:ident: $sort:ident, $places:ident, $top_k:ident, $search:ident, $unique:ident, $unique_all:ident,
+    ($kind:ident: $alone:ident, $sort:ident, $places:ident, $top_k:ident, $search:ident, $unique:ident, $unique_all:ident,
      $histogram:ident, $weigh:ident) => {
         impl sealed::Sorts for $kind {
+            fn alone(tensor: DispatchTensor, axis: usize, descending: bool) -> DispatchTensor {
+                Dispatch::$alone(tensor, axis, descending)
+            }
+
             fn sort(
                 tensor: DispatchTensor,
                 axis: usize,
@@ -150,14 +156,14 @@ macro_rules! sorts {
         }
     };
 }
-sorts!(Float: sort_with_places_float, places_of_sorted_float, top_k_float, search_sorted_float, unique_float,
+sorts!(Float: sort_alone_float, sort_with_places_float, places_of_sorted_float, top_k_float, search_sorted_float, unique_float,
     unique_all_float, histogram_float, weigh_float);
-sorts!(Int: sort_with_places_int, places_of_sorted_int, top_k_int, search_sorted_int, unique_int, unique_all_int,
+sorts!(Int: sort_alone_int, sort_with_places_int, places_of_sorted_int, top_k_int, search_sorted_int, unique_int, unique_all_int,
     histogram_int, weigh_int);
 
 /// The elements along `axis` in ascending order, or in descending order.
 ///
-/// The order is that of girih's kernels: -0 is before +0, and NaN above all numbers. Elements that are equal stay in their
+/// An axis below 0 counts from the end. The order is that of girih's kernels: -0 is before +0, and NaN above all numbers. Elements that are equal stay in their
 /// order. The gradient of an element is that of its new place.
 ///
 /// # Errors
@@ -176,10 +182,13 @@ sorts!(Int: sort_with_places_int, places_of_sorted_int, top_k_int, search_sorted
 /// ```
 pub fn sort<const D: usize, K: SortKind>(
     tensor: Tensor<D, K>,
-    axis: usize,
+    axis: impl AsIndex,
     descending: bool,
 ) -> Result<Tensor<D, K>, Error> {
-    Ok(sort_with_indices(tensor, axis, descending)?.0)
+    let call = Call::new("sort", Argument::new("tensor", &tensor), axis)?;
+    call.sorts()?;
+    let sorted = K::alone(tensor.into_dispatch(), call.axis(), descending);
+    Ok(Tensor::from_dispatch(sorted))
 }
 
 /// As [`sort`](sort()), and where along the axis each element was.
@@ -188,11 +197,12 @@ pub fn sort<const D: usize, K: SortKind>(
 /// As [`sort`](sort()).
 pub fn sort_with_indices<const D: usize, K: SortKind>(
     tensor: Tensor<D, K>,
-    axis: usize,
+    axis: impl AsIndex,
     descending: bool,
 ) -> Result<(Tensor<D, K>, Tensor<D, Int>), Error> {
-    Call::new("sort", Argument::new("tensor", &tensor), axis)?.sorts()?;
-    let (values, places) = K::sort(tensor.into_dispatch(), axis, descending);
+    let call = Call::new("sort", Argument::new("tensor", &tensor), axis)?;
+    call.sorts()?;
+    let (values, places) = K::sort(tensor.into_dispatch(), call.axis(), descending);
     Ok((Tensor::from_dispatch(values), Tensor::from_dispatch(places)))
 }
 
@@ -202,11 +212,12 @@ pub fn sort_with_indices<const D: usize, K: SortKind>(
 /// As [`sort`](sort()).
 pub fn argsort<const D: usize, K: SortKind>(
     tensor: Tensor<D, K>,
-    axis: usize,
+    axis: impl AsIndex,
     descending: bool,
 ) -> Result<Tensor<D, Int>, Error> {
-    Call::new("argsort", Argument::new("tensor", &tensor), axis)?.sorts()?;
-    let places = K::places(tensor.into_dispatch(), axis, descending);
+    let call = Call::new("argsort", Argument::new("tensor", &tensor), axis)?;
+    call.sorts()?;
+    let places = K::places(tensor.into_dispatch(), call.axis(), descending);
     Ok(Tensor::from_dispatch(places))
 }
 
@@ -232,7 +243,7 @@ pub fn argsort<const D: usize, K: SortKind>(
 /// ```
 pub fn top_k<const D: usize, K: SortKind>(
     tensor: Tensor<D, K>,
-    axis: usize,
+    axis: impl AsIndex,
     k: usize,
     largest: bool,
 ) -> Result<(Tensor<D, K>, Tensor<D, Int>), Error> {
@@ -246,7 +257,7 @@ pub fn top_k<const D: usize, K: SortKind>(
             allowed: call.extent() as u64,
         }));
     }
-    let (values, places) = K::top_k(tensor.into_dispatch(), axis, k, largest);
+    let (values, places) = K::top_k(tensor.into_dispatch(), call.axis(), k, largest);
     Ok((Tensor::from_dispatch(values), Tensor::from_dispatch(places)))
 }
 

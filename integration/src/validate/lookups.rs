@@ -1,6 +1,6 @@
 //! What lookups ask of their arguments.
 
-use super::{Argument, Call};
+use super::{Argument, Call, Question};
 use crate::Error;
 use crate::cube::with_extent;
 use crate::lookup::adds;
@@ -19,11 +19,17 @@ impl Call {
         let index = self.beside(Argument::new("index", index))?;
         let along = index.shape[self.axis];
         self.has_shape(&index, with_extent(&self.first.shape, self.axis, along))?;
-        let [element, by] = self.elements(&index)?;
-        girih_kernels::supports_gather(&self.client, element, by)?;
-        if self.device.is_autodiff() && self.first.dtype.is_float() {
-            adds(&self.client, element, by)?;
-        }
+        let types = self.elements(&index)?;
+        let tracked = self.is_tracked();
+        self.client
+            .once(Question::Takes(types, tracked), |client| {
+                let [element, by] = types;
+                girih_kernels::supports_gather(client, element, by)?;
+                if tracked {
+                    adds(client, element, by)?;
+                }
+                Ok(())
+            })?;
         self.reports(bounds)
     }
 
@@ -35,8 +41,12 @@ impl Call {
     ) -> Result<(), Error> {
         let index = self.beside(Argument::new("index", index))?;
         self.has_shape(&index, self.first.shape.clone())?;
-        let [element, by] = self.elements(&index)?;
-        adds(&self.client, element, by)?;
+        let types = self.elements(&index)?;
+        self.client.once(Question::AddsAlong(types), |client| {
+            let [element, by] = types;
+            adds(client, element, by)?;
+            Ok(())
+        })?;
         self.reports(bounds)
     }
 
@@ -69,15 +79,22 @@ impl Call {
         let table = self.beside(Argument::new("table", table))?;
         let offsets = self.beside(Argument::new("offsets", offsets))?;
         self.has_shape(&offsets, Shape::from([table.shape[0] + 1]))?;
-        for list in [&table, &offsets] {
-            let [element, by] = self.elements(list)?;
-            girih_kernels::supports_gather(&self.client, element, by)?;
-        }
-        if self.device.is_autodiff() && self.first.dtype.is_float() {
-            let rows = girih_kernels::page_rows_type(self.first.shape[0] * self.first.shape[1]);
-            let element = self.first.element(self.name)?;
-            supports_scatter(&self.client, element, rows, ScatterMode::Add, 1)?;
-        }
+        let element = self.first.element(self.name)?;
+        let [by, at] = [table.element(self.name)?, offsets.element(self.name)?];
+        let count = self.first.shape[0] * self.first.shape[1];
+        let rows = self
+            .is_tracked()
+            .then(|| girih_kernels::page_rows_type(count));
+        let question = Question::Pages([element, by, at], rows);
+        self.client.once(question, |client| {
+            for list in [by, at] {
+                girih_kernels::supports_gather(client, element, list)?;
+            }
+            if let Some(rows) = rows {
+                supports_scatter(client, element, rows, ScatterMode::Add, 1)?;
+            }
+            Ok(())
+        })?;
         self.reports(bounds)
     }
 

@@ -2,6 +2,7 @@
 
 use burn::backend::cubecl::dtype_to_storage_type;
 use burn::tensor::{Int, Shape, Tensor};
+use girih_kernels::MOST_GROUPS;
 
 use super::{Argument, Call};
 use crate::Error;
@@ -40,6 +41,14 @@ impl Call {
         self.shaped(&matrices, &allowed)?;
         let ends = self.beside(Argument::new("ends", ends))?;
         self.shaped(&ends, &Shape::from([groups]))?;
+        if groups > MOST_GROUPS {
+            return Err(Error::Kernel(girih::Error::Size {
+                call: self.name,
+                argument: "ends",
+                given: groups as u64,
+                allowed: MOST_GROUPS as u64,
+            }));
+        }
         let device = girih::device::Device::of(&self.client);
         let stores = |argument: &Argument| {
             let element = argument.element(self.name)?;

@@ -77,14 +77,24 @@ impl Call {
         listed: Listed,
         entries: usize,
     ) -> Result<(), Error> {
-        if entries > i32::MAX as usize {
-            return Err(Error::Kernel(girih::Error::Size {
-                call: self.name,
-                argument: "the number of entries",
-                given: entries as u64,
-                allowed: i32::MAX as u64,
-            }));
+        let segments = match listed {
+            Listed::SortedIds(segments) | Listed::Ids(segments) => segments,
+            Listed::Offsets | Listed::Length(_) => 0,
+        };
+        for (argument, given) in [
+            ("the number of entries", entries),
+            ("the number of segments", segments),
+        ] {
+            if given > i32::MAX as usize {
+                return Err(Error::Kernel(girih::Error::Size {
+                    call: self.name,
+                    argument,
+                    given: given as u64,
+                    allowed: i32::MAX as u64,
+                }));
+            }
         }
+        self.makes(0, segments)?;
         let name = match listed {
             Listed::Offsets => "offsets",
             Listed::Length(length) => {
@@ -105,9 +115,9 @@ impl Call {
             return Ok(());
         };
         let list = self.beside(Argument::new(name, list))?;
-        let fits = match listed {
-            Listed::Offsets => list.shape[0] > 0,
-            _ => list.shape[0] == entries,
+        let (fits, allowed) = match listed {
+            Listed::Offsets => (list.shape[0] > 0, 1),
+            _ => (list.shape[0] == entries, entries),
         };
         match fits {
             true => Ok(()),
@@ -115,7 +125,7 @@ impl Call {
                 call: self.name,
                 argument: list.name,
                 given: list.shape.to_vec(),
-                allowed: vec![entries.max(1)],
+                allowed: vec![allowed],
             })),
         }
     }

@@ -66,9 +66,7 @@ pub fn take_along_axis(
     let device = Device::of(client);
     check(TAKE, &device, table, index, axis)?;
     let (shape, _) = check::dims(index);
-    let bytes = shape.iter().product::<usize>() * table.dtype.size();
-    // An empty buffer is none on some devices.
-    let output = TensorHandle::new_contiguous(shape, client.empty(bytes.max(1)), table.dtype);
+    let output = check::output(TAKE, client, shape, table.dtype)?;
     let checked = take_along_axis_into(client, table, index, &output, axis, bounds)?;
     Ok(checked.map(|()| output))
 }
@@ -91,7 +89,7 @@ pub fn take_along_axis_into(
 ) -> Result<Checked<()>> {
     let device = Device::of(client);
     check(TAKE, &device, table, index, axis)?;
-    values(TAKE, "output", output, table, index)?;
+    values(TAKE, client, "output", output, table, index)?;
     check::distinct(TAKE, "output", output)?;
     let call = Call::new(&device, TAKE, table, index, axis, bounds)?;
     if call.is_empty() {
@@ -156,7 +154,7 @@ pub fn add_along_axis(
 ) -> Result<Checked<()>> {
     let device = Device::of(client);
     check(ADD, &device, table, index, axis)?;
-    values(ADD, "updates", updates, table, index)?;
+    values(ADD, client, "updates", updates, table, index)?;
     check::distinct(ADD, "table", table)?;
     adds(&device, table.dtype)?;
     let call = Call::new(&device, ADD, table, index, axis, bounds)?;
@@ -205,7 +203,7 @@ pub fn add_along_axis(
 pub fn supports_add_along_axis(client: &Client, element: ElemType, index: ElemType) -> Result<()> {
     let device = Device::of(client);
     check::element(ADD, &device, element)?;
-    check::index_type(ADD, &device, index)?;
+    check::index_type(ADD, &device, "index", index)?;
     adds(&device, element)
 }
 
@@ -226,8 +224,8 @@ pub(crate) fn check(
 ) -> Result<()> {
     check::axis(call, "table", table, axis)?;
     check::element(call, device, table.dtype)?;
-    check::within(call, "table", table)?;
-    check::index_type(call, device, index.dtype)?;
+    check::within(call, device.client(), "table", table)?;
+    check::index_type(call, device, "index", index.dtype)?;
     let (mut shape, _) = check::dims(table);
     if index.shape().len() != shape.len() {
         return Err(Error::Rank {
@@ -239,12 +237,13 @@ pub(crate) fn check(
     }
     shape[axis] = index.shape()[axis];
     check::shape(call, "index", index, &shape)?;
-    check::within(call, "index", index)
+    check::within(call, device.client(), "index", index)
 }
 
 /// The output or the updates: the table's type, the index's shape.
 fn values(
     call: &'static str,
+    client: &Client,
     argument: &'static str,
     values: &TensorHandle,
     table: &TensorHandle,
@@ -252,7 +251,7 @@ fn values(
 ) -> Result<()> {
     check::same_type(call, argument, values.dtype, table.dtype)?;
     check::shape(call, argument, values, &check::dims(index).0)?;
-    check::within(call, argument, values)
+    check::within(call, client, argument, values)
 }
 
 /// A call's index, and what it reports.

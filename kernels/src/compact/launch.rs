@@ -243,12 +243,8 @@ impl<'a> Compaction<'a> {
     fn look_back<P: Predicate>(&self, plan: TilePlan, written: &Written) {
         let device = &self.device;
         let tiles = self.length.div_ceil(plan.tile());
-        let states = States::beside(
-            device,
-            &written.count.handle,
-            tiles,
-            written.count.dtype.size(),
-        );
+        let count = &written.count;
+        let states = States::new(device, tiles, count.dtype.size(), Some(&count.handle));
         let (cubes, is_exact) = exact_cubes(device, tiles);
         let width = if plan.aligned { plan.width } else { 1 };
         // SAFETY: a cube has one of the tiles; what lies past the end of the list is masked, and the

@@ -263,7 +263,7 @@ impl<'a> Masked<'a> {
         check::element(call, &device, mask.dtype)?;
         let (shape, _) = check::dims(input);
         check::shape(call, "mask", mask, &shape)?;
-        check::within(call, "mask", mask)?;
+        check::within(call, client, "mask", mask)?;
         Ok(Self {
             call,
             client,
@@ -298,7 +298,7 @@ fn checked(call: &'static str, client: &Client, input: &TensorHandle) -> Result<
         }
     }
     check::element(call, &Device::of(client), input.dtype)?;
-    check::within(call, "input", input)?;
+    check::within(call, client, "input", input)?;
     Ok(flat(client, input))
 }
 

@@ -101,7 +101,7 @@ pub fn gather_bulk(
     let device = Device::of(client);
     supports_bulk(&device)?;
     check::index(CALL, &device, index)?;
-    check::within(CALL, "input", input)?;
+    check::within(CALL, client, "input", input)?;
     let (mut shape, _) = check::dims(input);
     if shape.len() != 2 {
         return Err(Error::Rank {
@@ -121,7 +121,7 @@ pub fn gather_bulk(
         allowed: allowed as u64,
     };
     for (argument, tensor) in [("input", input), ("output", output)] {
-        check::within(CALL, argument, tensor)?;
+        check::within(CALL, client, argument, tensor)?;
         check::row_major(CALL, argument, tensor)?;
     }
     let bytes = shape[1] * input.dtype.size();

@@ -103,9 +103,7 @@ pub fn gather(
     check::element(CALL, &device, input.dtype)?;
     let (mut shape, _) = check::dims(input);
     shape[axis] = index.shape()[0];
-    let bytes = shape.iter().product::<usize>() * input.dtype.size();
-    // An empty buffer is none on some devices.
-    let output = TensorHandle::new_contiguous(shape, client.empty(bytes.max(1)), input.dtype);
+    let output = check::output(CALL, client, shape, input.dtype)?;
     let checked = gather_into(client, input, index, &output, axis, bounds)?;
     Ok(checked.map(|()| output))
 }
@@ -128,12 +126,12 @@ pub fn gather_into(
     check::axis(CALL, "input", input, axis)?;
     check::index(CALL, &device, index)?;
     check::element(CALL, &device, input.dtype)?;
-    check::within(CALL, "input", input)?;
+    check::within(CALL, client, "input", input)?;
     let (mut shape, _) = check::dims(input);
     let extent = std::mem::replace(&mut shape[axis], index.shape()[0]);
     check::same_type(CALL, "output", output.dtype, input.dtype)?;
     check::shape(CALL, "output", output, &shape)?;
-    check::within(CALL, "output", output)?;
+    check::within(CALL, client, "output", output)?;
     check::distinct(CALL, "output", output)?;
     let report = report(CALL, &device, index, axis, extent, bounds)?;
     if shape.contains(&0) {
@@ -194,7 +192,7 @@ pub fn gather_into(
 pub fn supports_gather(client: &Client, element: ElemType, index: ElemType) -> Result<()> {
     let device = Device::of(client);
     check::element("gather", &device, element)?;
-    check::index_type("gather", &device, index)
+    check::index_type("gather", &device, "index", index)
 }
 
 /// The record that `bounds` asks for.

@@ -35,6 +35,7 @@ pub fn histogram_kernel<E: Numeric, A: Numeric, B: Numeric, N: Size>(
     values: &[Vector<E, N>],
     weights: &[Vector<A, N>],
     out: &[Atomic<A>],
+    vectors: usize,
     count: u32,
     low: InputScalar,
     high: InputScalar,
@@ -49,7 +50,8 @@ pub fn histogram_kernel<E: Numeric, A: Numeric, B: Numeric, N: Size>(
     }
     let mut at = CUBE_POS * units + UNIT_POS as usize;
     let step = CUBE_COUNT * units;
-    while at < values.len() {
+    // A buffer may go on behind the values.
+    while at < vectors {
         let several = values[at];
         #[unroll]
         for lane in 0..N::value() {
@@ -89,6 +91,7 @@ pub fn histogram_kernel<E: Numeric, A: Numeric, B: Numeric, N: Size>(
 pub fn bins_kernel<E: Numeric, B: Numeric>(
     values: &[E],
     out: &mut [i32],
+    count: usize,
     bins: u32,
     low: InputScalar,
     high: InputScalar,
@@ -96,7 +99,8 @@ pub fn bins_kernel<E: Numeric, B: Numeric>(
     #[comptime] binning: Binning,
     #[define(E, B)] _types: [ElemType; 2],
 ) {
-    if ABSOLUTE_POS < values.len() {
+    // A buffer may go on behind the values.
+    if ABSOLUTE_POS < count {
         let (bin, is_in) = bin_of::<E, B>(
             values[ABSOLUTE_POS],
             bins,

@@ -192,11 +192,11 @@ pub(super) fn run(
         determinism,
     } = weights;
     let device = Device::of(client);
-    check::within(call, "values", values)?;
+    check::within(call, client, "values", values)?;
     let (shape, _) = check::dims(values);
     if let Some(weights) = weights {
         check::shape(call, "weights", weights, &shape)?;
-        check::within(call, "weights", weights)?;
+        check::within(call, client, "weights", weights)?;
     }
     let count: usize = shape.iter().product();
     let sum = sum_of(call, weights.map(|weights| weights.dtype), count)?;
@@ -302,6 +302,7 @@ fn launch(
             BufferArg::from_raw_parts(values.handle.clone(), vectors),
             BufferArg::from_raw_parts(weights.0, weights.1),
             BufferArg::from_raw_parts(out.clone(), bins.count),
+            vectors,
             bins.count as u32,
             low,
             high,
@@ -323,14 +324,10 @@ pub(super) fn places(
     for element in [values.dtype, bins.of, ElemType::Int(IntKind::I32)] {
         check::element(call, &device, element)?;
     }
-    check::within(call, "values", values)?;
+    check::within(call, client, "values", values)?;
     let (shape, _) = check::dims(values);
     let count: usize = shape.iter().product();
-    let out = TensorHandle::new_contiguous(
-        shape,
-        client.empty((4 * count).max(4)),
-        ElemType::Int(IntKind::I32),
-    );
+    let out = check::output(call, client, shape, ElemType::Int(IntKind::I32))?;
     if count > 0 {
         let values = dense(client, values);
         let units = 1
@@ -350,6 +347,7 @@ pub(super) fn places(
                 AddressType::from_len(count + (1 << 20)),
                 BufferArg::from_raw_parts(values.handle.clone(), count),
                 BufferArg::from_raw_parts(out.handle.clone(), count),
+                count,
                 bins.count as u32,
                 low,
                 high,

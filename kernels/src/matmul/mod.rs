@@ -18,6 +18,7 @@ mod tune;
 pub use activation::Activation;
 pub use options::{MatmulOptions, MatmulPath, MatmulTile, Route};
 pub use plan::MatmulPlan;
+pub use problem::MOST_GROUPS;
 pub use routed::{
     Routed, explain_gather_matmul_scatter, gather_matmul, gather_matmul_scatter_into,
 };
@@ -106,7 +107,7 @@ pub fn matmul(
 ) -> Result<TensorHandle> {
     const CALL: &str = "matmul";
     let shape = product_shape(CALL, a, b)?;
-    let out = empty(client, shape, output_type(CALL, a, options)?);
+    let out = check::output(CALL, client, shape, output_type(CALL, a, options)?)?;
     matmul_into(client, a, b, &out, options)?;
     Ok(out)
 }
@@ -158,7 +159,7 @@ pub fn explain_matmul(
     const CALL: &str = "matmul";
     let device = Device::of(client);
     let shape = product_shape(CALL, a, b)?;
-    let out = empty(client, shape, output_type(CALL, a, options)?);
+    let out = check::output(CALL, client, shape, output_type(CALL, a, options)?)?;
     let problem = product(&device, a, b, &out, options)?;
     Ok(plan(&device, &problem, options)?.explain(&problem))
 }
@@ -208,7 +209,7 @@ pub fn grouped_matmul(
     rank(CALL, "a", a, 2, false)?;
     rank(CALL, "b", b, 3, false)?;
     let shape = vec![a.shape()[0], b.shape()[2]];
-    let out = empty(client, shape, output_type(CALL, a, options)?);
+    let out = check::output(CALL, client, shape, output_type(CALL, a, options)?)?;
     grouped_matmul_into(client, a, b, ends, &out, options)?;
     Ok(out)
 }
@@ -248,7 +249,7 @@ pub fn explain_grouped_matmul(
     rank(CALL, "a", a, 2, false)?;
     rank(CALL, "b", b, 3, false)?;
     let shape = vec![a.shape()[0], b.shape()[2]];
-    let out = empty(client, shape, output_type(CALL, a, options)?);
+    let out = check::output(CALL, client, shape, output_type(CALL, a, options)?)?;
     let problem = grouped(CALL, &device, a, b, ends, &out, options)?;
     Ok(plan(&device, &problem, options)?.explain(&problem))
 }
@@ -274,18 +275,11 @@ pub fn grouped_inner_matmul(
     rank(CALL, "b", b, 2, false)?;
     rank(CALL, "ends", ends, 1, false)?;
     let shape = vec![ends.shape()[0], a.shape()[0], b.shape()[1]];
-    let out = empty(client, shape, output_type(CALL, a, options)?);
+    let out = check::output(CALL, client, shape, output_type(CALL, a, options)?)?;
     let device = Device::of(client);
     let problem = grouped_inner(&device, a, b, ends, &out, options)?;
     run(&device, &problem, options, [None, None])?;
     Ok(out)
-}
-
-/// A new contiguous tensor.
-fn empty(client: &Client, shape: Vec<usize>, dtype: cubecl::ir::ElemType) -> TensorHandle {
-    let bytes = shape.iter().product::<usize>() * dtype.size();
-    // An empty buffer is none on some devices.
-    TensorHandle::new_contiguous(shape, client.empty(bytes.max(1)), dtype)
 }
 
 /// A list whose elements lie one after another.
@@ -336,9 +330,16 @@ fn product(
     const CALL: &str = "matmul";
     let shape = product_shape(CALL, a, b)?;
     check::shape(CALL, "the result", c, &shape)?;
-    let types = Types::new(CALL, device, [a, b, c], options)?;
+    let types = Types::new(CALL, device, [a, b, c], "the result", options)?;
     let (batch, [rows, columns]) = split(&shape);
-    let bias = bias_strides(CALL, options.bias, batch, columns, types.output)?;
+    let bias = bias_strides(
+        CALL,
+        device.client(),
+        options.bias,
+        batch,
+        columns,
+        types.output,
+    )?;
     let strides = |tensor: &TensorHandle| {
         let (shape, strides) = check::dims(tensor);
         let (batch_strides, last) = split(&strides);
@@ -401,6 +402,9 @@ fn grouped(
     c: &TensorHandle,
     options: &MatmulOptions<'_>,
 ) -> Result<Problem> {
+    rank(call, "a", a, 2, false)?;
+    rank(call, "b", b, 3, false)?;
+    rank(call, "the result", c, 2, false)?;
     let route = Route {
         ends: Some(ends),
         ..Default::default()
@@ -431,8 +435,15 @@ fn grouped_inner(
     check::shape(CALL, "b", b, &[inner, columns])?;
     check_ends(CALL, device, ends, None)?;
     let groups = ends.shape()[0];
-    let types = Types::new(CALL, device, [a, b, c], options)?;
-    let bias = bias_strides(CALL, options.bias, &[groups], columns, types.output)?;
+    let types = Types::new(CALL, device, [a, b, c], "the result", options)?;
+    let bias = bias_strides(
+        CALL,
+        device.client(),
+        options.bias,
+        &[groups],
+        columns,
+        types.output,
+    )?;
     let strides = |tensor: &TensorHandle| check::dims(tensor).1;
     let (of_a, of_b, of_c) = (strides(a), strides(b), strides(c));
     Ok(Problem {

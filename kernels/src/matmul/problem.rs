@@ -4,13 +4,14 @@ use super::form::{Grouping, PER_AXIS};
 use super::hopper::Product;
 use super::{Activation, MatmulOptions};
 use crate::check;
+use cubecl::client::Client;
 use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
 use girih::{Bounds, Error, Result};
 
-/// Groups of rows that a product may have: a unit looks through them one by one.
-const MOST_GROUPS: usize = 65_535;
+/// The most groups that a product may have: a unit looks through them one by one.
+pub const MOST_GROUPS: usize = 65_535;
 
 /// A product.
 #[derive(Clone, Debug)]
@@ -113,10 +114,9 @@ impl Problem {
             Grouping::Batches => self.matrices(),
             _ => 1,
         };
-        2 * [matrices, self.rows, self.columns, self.inner]
-            .map(|extent| extent as u64)
-            .iter()
-            .product::<u64>()
+        [matrices, self.rows, self.columns, self.inner]
+            .into_iter()
+            .fold(2, |all: u64, extent| all.saturating_mul(extent as u64))
     }
 }
 
@@ -154,6 +154,9 @@ pub(crate) fn output_type(
     options: &MatmulOptions<'_>,
 ) -> Result<ElemType> {
     let work = work_type(call, "a", a.dtype)?;
+    if let Some(output) = options.output {
+        work_type(call, "the result", output)?;
+    }
     Ok(options.output.unwrap_or(match is_float(work) {
         true => a.dtype,
         false => work,
@@ -172,12 +175,13 @@ impl Types {
         call: &'static str,
         device: &Device,
         [a, b, c]: [&TensorHandle; 3],
+        result: &'static str,
         options: &MatmulOptions<'_>,
     ) -> Result<Self> {
         let (element, output) = (a.dtype, c.dtype);
         let work = work_type(call, "a", element)?;
         check::same_type(call, "b", b.dtype, element)?;
-        if work_type(call, "the result", output).map(is_float)? != is_float(work) {
+        if work_type(call, result, output).map(is_float)? != is_float(work) {
             let kind = if is_float(work) {
                 "a float type"
             } else {
@@ -185,7 +189,7 @@ impl Types {
             };
             return Err(Error::Element {
                 call,
-                argument: "the result",
+                argument: result,
                 given: output,
                 allowed: format!("{kind}, as of the operands"),
             });
@@ -201,10 +205,10 @@ impl Types {
         for dtype in [element, work, output] {
             check::element(call, device, dtype)?;
         }
-        for (argument, tensor) in [("a", a), ("b", b), ("the result", c)] {
-            check::within(call, argument, tensor)?;
+        for (argument, tensor) in [("a", a), ("b", b), (result, c)] {
+            check::within(call, device.client(), argument, tensor)?;
         }
-        check::distinct(call, "the result", c)?;
+        check::distinct(call, result, c)?;
         Ok(Self {
             element,
             work,
@@ -265,6 +269,7 @@ pub(crate) fn repeated(shape: &[usize], strides: &[usize], to: &[usize]) -> Opti
 /// The strides of a bias that has an element for each column, or for each column of each of `matrices`.
 pub(crate) fn bias_strides(
     call: &'static str,
+    client: &Client,
     bias: Option<&TensorHandle>,
     matrices: &[usize],
     columns: usize,
@@ -275,7 +280,7 @@ pub(crate) fn bias_strides(
         return Ok(vec![0; to.len()]);
     };
     check::same_type(call, "bias", bias.dtype, output)?;
-    check::within(call, "bias", bias)?;
+    check::within(call, client, "bias", bias)?;
     let (shape, strides) = check::dims(bias);
     repeated(&shape, &strides, &to).ok_or(Error::Shape {
         call,
@@ -304,7 +309,7 @@ pub(crate) fn list(
         });
     }
     check::element(call, device, list.dtype)?;
-    check::within(call, argument, list)?;
+    check::within(call, device.client(), argument, list)?;
     if let Some(dtype) = dtype {
         check::same_type(call, argument, list.dtype, dtype)?;
     }

@@ -3,7 +3,7 @@
 use super::form::Grouping;
 use super::launch::Reports;
 use super::problem::{Problem, Types, bias_strides, ends as check_ends, list, output_type, rank};
-use super::{MatmulOptions, MatmulPlan, Route, empty, packed};
+use super::{MatmulOptions, MatmulPlan, Route, packed};
 use crate::check;
 use cubecl::client::Client;
 use cubecl::ir::ElemType;
@@ -59,7 +59,7 @@ pub fn gather_matmul(
     rank(CALL, "b", b, if ends.is_some() { 3 } else { 2 }, false)?;
     let columns = b.shape()[b.shape().len() - 1];
     let shape = vec![gather.shape()[0], columns];
-    let out = empty(client, shape, output_type(CALL, a, options)?);
+    let out = check::output(CALL, client, shape, output_type(CALL, a, options)?)?;
     let route = Route {
         ends,
         gather: Some(gather),
@@ -183,6 +183,7 @@ pub(super) fn problem(
     adds: bool,
     options: &MatmulOptions<'_>,
 ) -> Result<Problem> {
+    let result = if adds { "target" } else { "the result" };
     let [rows_a, inner] = [a.shape()[0], a.shape()[1]];
     let is_grouped = route.ends.is_some();
     let (of_b, b_shape) = (check::dims(b).1, check::dims(b).0);
@@ -226,7 +227,7 @@ pub(super) fn problem(
     };
     in_order("the rows of a", rows_a, route.gather.is_some())?;
     in_order("the rows of the result", rows_c, route.scatter.is_some())?;
-    check::shape(call, "the result", c, &[rows_c, columns])?;
+    check::shape(call, result, c, &[rows_c, columns])?;
     for (argument, given) in [
         ("rows", rows),
         ("rows of a", rows_a),
@@ -241,7 +242,7 @@ pub(super) fn problem(
             });
         }
     }
-    let types = Types::new(call, device, [a, b, c], options)?;
+    let types = Types::new(call, device, [a, b, c], result, options)?;
     if let Some(weights) = route.weights {
         check::shape(call, "weights", weights, &[rows])?;
         if !matches!(weights.dtype, ElemType::Float(_)) || !matches!(types.work, ElemType::Float(_))
@@ -254,14 +255,21 @@ pub(super) fn problem(
             });
         }
         check::element(call, device, weights.dtype)?;
-        check::within(call, "weights", weights)?;
+        check::within(call, device.client(), "weights", weights)?;
     }
     if adds {
         let feature = format!("atomic add of {}", types.output);
         device.require(device.adds_atomically(types.output, 1), call, feature)?;
     }
     let matrices: &[usize] = if is_grouped { &[groups] } else { &[] };
-    let bias = bias_strides(call, options.bias, matrices, columns, types.output)?;
+    let bias = bias_strides(
+        call,
+        device.client(),
+        options.bias,
+        matrices,
+        columns,
+        types.output,
+    )?;
     let (of_a, of_c) = (check::dims(a).1, check::dims(c).1);
     let packed = |list: Option<&TensorHandle>| list.map(|list| packed(device.client(), list));
     Ok(Problem {

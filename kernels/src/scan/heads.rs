@@ -4,7 +4,7 @@
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if)]
 
-use super::place::{Cuts, Row, search};
+use super::place::{Cuts, Row, is_below, search};
 use super::tile::{TilePlan, position};
 use cubecl::prelude::*;
 
@@ -73,7 +73,7 @@ fn heads_of_vector<F: Int>(
                     for lane in 0..width {
                         let place = at + lane;
                         if next < list.len() {
-                            if usize::cast_from(list[next]) < place {
+                            if is_below::<F>(list[next], place) {
                                 next = search::<F>(list, next, place);
                             }
                         }

@@ -21,7 +21,7 @@ const SHORT: usize = 256;
 /// Rows of fewer tiles are scanned as segments of one, where they lie one after another.
 const FEW_TILES: usize = 8;
 
-/// Scans tensors that were checked and have elements.
+/// Scans tensors that were checked and have elements, into one that the client has just made or another.
 pub(crate) fn scan<O: ScanOperator>(
     device: &Device,
     input: &TensorHandle,
@@ -29,8 +29,10 @@ pub(crate) fn scan<O: ScanOperator>(
     axis: usize,
     exactness: Exactness,
     options: &ScanOptions<'_>,
+    is_made: bool,
 ) -> Result<ScanPath> {
-    let rows = Rows::new(input, output, axis, options);
+    let mut rows = Rows::new(input, output, axis, options);
+    rows.is_made = is_made;
     let (rows, plan) = shaped(device, rows, options.path);
     let parts = match &plan {
         Some(plan) => rows.length.div_ceil(plan.tile()),
@@ -187,7 +189,8 @@ pub(crate) fn look_back<O: ScanOperator, R: Orders>(
 ) -> States {
     let tiles = rows.length.div_ceil(plan.tile());
     let all = rows.rows * tiles;
-    let states = States::new(device, all, rows.sum.size());
+    let made = rows.is_made.then_some(&rows.output);
+    let states = States::new(device, all, rows.sum.size(), made);
     let (count, is_exact) = exact_cubes(device, all);
     let args = Args::new(rows);
     // SAFETY: a cube has one of `all` tiles; what lies past the end of a row is masked, in buffers that were checked to hold the

@@ -92,8 +92,9 @@ pub enum Determinism {
 pub enum Segments<'a> {
     /// At every element whose flag, an integer, is not 0; the flags have the input's shape, and any strides.
     Flags(&'a TensorHandle),
-    /// At these positions along the axis, the same in every row: a list of integers in ascending order. Equal ones are
-    /// segments without elements, and those past the end of the axis are none.
+    /// At these positions along the axis, the same in every row: a list of integers in ascending order, of any stride. Equal
+    /// ones are segments without elements, and those below 0 or past the end of the axis are none. Where one is before the
+    /// last, some segments begin elsewhere.
     Offsets(&'a TensorHandle),
 }
 
@@ -209,10 +210,16 @@ pub fn scan(
     check::axis(CALL, "input", input, axis)?;
     check_element(&Device::of(client), input.dtype)?;
     let (shape, _) = check::dims(input);
-    let bytes = shape.iter().product::<usize>() * input.dtype.size();
-    // An empty buffer is none on some devices.
-    let output = TensorHandle::new_contiguous(shape, client.empty(bytes.max(1)), input.dtype);
-    scan_into(client, input, &output, axis, operation, options)?;
+    let output = check::output(CALL, client, shape, input.dtype)?;
+    let call = Call {
+        client,
+        input,
+        output: &output,
+        axis,
+        options,
+        is_made: true,
+    };
+    call.by(operation)?;
     Ok(output)
 }
 
@@ -229,24 +236,15 @@ pub fn scan_into(
     operation: ScanOperation,
     options: ScanOptions<'_>,
 ) -> Result<ScanPath> {
-    let float = matches!(input.dtype, ElemType::Float(_));
-    let rounds = match float {
-        true => Exactness::Rounds,
-        false => Exactness::Exact,
-    };
     let call = Call {
         client,
         input,
         output,
         axis,
         options,
+        is_made: false,
     };
-    match operation {
-        ScanOperation::Sum => call.run::<Sum>(rounds),
-        ScanOperation::Product => call.run::<Product>(rounds),
-        ScanOperation::Min => call.run::<Min>(Exactness::Exact),
-        ScanOperation::Max => call.run::<Max>(Exactness::Exact),
-    }
+    call.by(operation)
 }
 
 /// As [`scan_into`], by an operation of one's own.
@@ -264,18 +262,15 @@ pub fn scan_with<O: ScanOperator>(
     axis: usize,
     options: ScanOptions<'_>,
 ) -> Result<ScanPath> {
-    let exactness = match input.dtype {
-        ElemType::Float(_) => Exactness::Rounds,
-        _ => Exactness::Exact,
-    };
     let call = Call {
         client,
         input,
         output,
         axis,
         options,
+        is_made: false,
     };
-    call.run::<O>(exactness)
+    call.run::<O>(call.rounding())
 }
 
 /// Whether a device scans elements of a type.
@@ -294,9 +289,28 @@ struct Call<'a> {
     output: &'a TensorHandle,
     axis: usize,
     options: ScanOptions<'a>,
+    /// Whether the client has just made the output.
+    is_made: bool,
 }
 
 impl Call<'_> {
+    /// Whether sums and products of the elements round.
+    fn rounding(&self) -> Exactness {
+        match self.input.dtype {
+            ElemType::Float(_) => Exactness::Rounds,
+            _ => Exactness::Exact,
+        }
+    }
+
+    fn by(&self, operation: ScanOperation) -> Result<ScanPath> {
+        match operation {
+            ScanOperation::Sum => self.run::<Sum>(self.rounding()),
+            ScanOperation::Product => self.run::<Product>(self.rounding()),
+            ScanOperation::Min => self.run::<Min>(Exactness::Exact),
+            ScanOperation::Max => self.run::<Max>(Exactness::Exact),
+        }
+    }
+
     fn run<O: ScanOperator>(&self, exactness: Exactness) -> Result<ScanPath> {
         let device = Device::of(self.client);
         self.check(&device)?;
@@ -310,13 +324,20 @@ impl Call<'_> {
         if shape.contains(&0) {
             return Ok(self.options.path.unwrap_or(ScanPath::Direct));
         }
+        let packed;
+        let mut options = self.options;
+        if let Some(Segments::Offsets(offsets)) = options.segments {
+            packed = check::list(self.client, offsets);
+            options.segments = Some(Segments::Offsets(&packed));
+        }
         launch::scan::<O>(
             &device,
             self.input,
             self.output,
             self.axis,
             exactness,
-            &self.options,
+            &options,
+            self.is_made,
         )
     }
 
@@ -329,18 +350,18 @@ impl Call<'_> {
         } = *self;
         check::axis(CALL, "input", input, axis)?;
         check_element(device, input.dtype)?;
-        check::within(CALL, "input", input)?;
+        check::within(CALL, device.client(), "input", input)?;
         let (shape, _) = check::dims(input);
         check::same_type(CALL, "output", output.dtype, input.dtype)?;
         check::shape(CALL, "output", output, &shape)?;
-        check::within(CALL, "output", output)?;
+        check::within(CALL, device.client(), "output", output)?;
         check::distinct(CALL, "output", output)?;
         match self.options.segments {
             None => Ok(()),
             Some(Segments::Flags(flags)) => {
                 check_integers(device, "flags", flags)?;
                 check::shape(CALL, "flags", flags, &shape)?;
-                check::within(CALL, "flags", flags)
+                check::within(CALL, device.client(), "flags", flags)
             }
             Some(Segments::Offsets(offsets)) => {
                 let given = offsets.shape().len();
@@ -353,7 +374,7 @@ impl Call<'_> {
                     });
                 }
                 check_integers(device, "offsets", offsets)?;
-                check::within(CALL, "offsets", offsets)
+                check::within(CALL, device.client(), "offsets", offsets)
             }
         }
     }

@@ -80,6 +80,12 @@ pub(crate) fn row_of(number: usize, axes: &Sequence<usize>) -> Row {
     }
 }
 
+/// Whether an entry is below a position; one below 0 is below every position.
+#[cube]
+pub(crate) fn is_below<F: Int>(entry: F, position: usize) -> bool {
+    entry < F::from_int(0) || usize::cast_from(entry) < position
+}
+
 /// The first entry of a sorted list, from `from` on, that is not below `position`; the list's length where none is.
 #[cube]
 pub(crate) fn search<F: Int>(list: &[F], from: usize, position: usize) -> usize {
@@ -87,7 +93,7 @@ pub(crate) fn search<F: Int>(list: &[F], from: usize, position: usize) -> usize 
     let mut high = list.len();
     while low < high {
         let middle = low + (high - low) / 2;
-        if usize::cast_from(list[middle]) < position {
+        if is_below::<F>(list[middle], position) {
             low = middle + 1;
         } else {
             high = middle;

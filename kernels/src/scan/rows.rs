@@ -36,6 +36,8 @@ pub(crate) struct Rows {
     /// How far apart segments begin, where that is what begins them.
     pub period: usize,
     pub exclusive: bool,
+    /// Whether the client that launches has just made the output.
+    pub is_made: bool,
 }
 
 impl Rows {
@@ -87,6 +89,7 @@ impl Rows {
             }),
             period: 1,
             exclusive: options.exclusive,
+            is_made: false,
         }
     }
 
@@ -121,6 +124,7 @@ impl Rows {
             list,
             period: 1,
             exclusive: false,
+            is_made: true,
         }
     }
 

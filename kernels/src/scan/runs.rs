@@ -10,7 +10,7 @@
 
 use super::heads::Heads;
 use super::operator::{ScanOperator, excluded};
-use super::place::{Cuts, row_of, search};
+use super::place::{Cuts, is_below, row_of, search};
 use cubecl::prelude::*;
 
 /// Elements that a unit has in flight.
@@ -58,7 +58,7 @@ fn is_head<F: Int>(
                     head = list[flags] != F::from_int(0);
                 } else {
                     if *next < list.len() {
-                        if usize::cast_from(list[*next]) < position {
+                        if is_below::<F>(list[*next], position) {
                             *next = search::<F>(list, *next, position);
                         }
                     }

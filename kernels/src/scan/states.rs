@@ -30,15 +30,9 @@ pub(crate) struct States {
 }
 
 impl States {
-    /// States for so many tiles, whose totals have so many bytes. No state has the launch's number yet.
-    pub(crate) fn new(device: &Device, tiles: usize, bytes: usize) -> Self {
-        // The stream that the client enqueues on, which it tells by the handles that it makes.
-        let made = device.client().empty(8);
-        Self::beside(device, &made, tiles, bytes)
-    }
-
-    /// The same, where the client has just `made` a handle.
-    pub(crate) fn beside(device: &Device, made: &Handle, tiles: usize, bytes: usize) -> Self {
+    /// States for so many tiles, whose totals have so many bytes. No state has the launch's number yet. What the client has just made,
+    /// if there is something, is `made`.
+    pub(crate) fn new(device: &Device, tiles: usize, bytes: usize, made: Option<&Handle>) -> Self {
         let client = device.client();
         let of_tile = words(bytes);
         let used = tiles * of_tile;
@@ -46,9 +40,17 @@ impl States {
         if client.is_capturing() {
             return Self::cleared(device, used, of_tile, used);
         }
+        // The stream that the client enqueues on, which it tells by the handles that it makes alone.
+        let (service, stream) = match made {
+            Some(made) => (made.service, made.stream),
+            None => {
+                let probe = client.empty(8);
+                (probe.service, probe.stream)
+            }
+        };
         let shares = |kept: &&mut States| {
             let handle = &kept.handle;
-            let is_there = handle.service == made.service && handle.stream == made.stream;
+            let is_there = handle.service == service && handle.stream == stream;
             is_there && kept.of_tile == of_tile
         };
         let cleared = || {

@@ -13,6 +13,11 @@ pub(crate) mod tile;
 mod tiled;
 pub(crate) mod vote;
 
+/// The examples of the book's chapter.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/src/scatters.md")]
+mod book {}
+
 use crate::check;
 use crate::gather::report;
 use crate::plan::Walk;
@@ -223,20 +228,20 @@ pub(crate) fn checked(
     check::index(CALL, device, index)?;
     number(target.dtype)?;
     check::element(CALL, device, target.dtype)?;
-    check::within(CALL, "target", target)?;
+    check::within(CALL, device.client(), "target", target)?;
     check::distinct(CALL, "target", target)?;
     let (mut shape, _) = check::dims(target);
     shape[axis] = index.shape()[0];
     check::same_type(CALL, "updates", updates.dtype, target.dtype)?;
     check::shape(CALL, "updates", updates, &shape)?;
-    check::within(CALL, "updates", updates)?;
+    check::within(CALL, device.client(), "updates", updates)?;
     Ok(shape)
 }
 
 /// Elements are numbers.
 fn number(element: ElemType) -> Result<()> {
     match element {
-        ElemType::Float(_) | ElemType::Int(_) | ElemType::UInt(_) | ElemType::Index => Ok(()),
+        ElemType::Float(_) | ElemType::Int(_) | ElemType::UInt(_) => Ok(()),
         _ => Err(Error::Element {
             call: CALL,
             argument: "target",
@@ -249,11 +254,11 @@ fn number(element: ElemType) -> Result<()> {
 /// The walk of contiguous updates.
 pub(crate) fn unfolded(target: &TensorHandle, updates: &TensorHandle, axis: usize) -> Result<Walk> {
     Walk::new(target, updates, axis).ok_or_else(|| {
-        let (_, strides) = check::dims(target);
-        Error::Rank {
+        let (shape, strides) = check::dims(target);
+        Error::Argument {
             call: CALL,
-            argument: "target, permuted as it is,",
-            given: strides.len(),
+            argument: "target",
+            given: format!("of shape {shape:?} and strides {strides:?}"),
             allowed: "strides that fold to two axes on either side of the indexed one".into(),
         }
     })
@@ -276,7 +281,7 @@ pub fn supports_scatter(
     let device = Device::of(client);
     number(element)?;
     check::element(CALL, &device, element)?;
-    check::index_type(CALL, &device, index)?;
+    check::index_type(CALL, &device, "index", index)?;
     let fits = |width: &usize| row.is_multiple_of(*width);
     let combines = path::atomic_widths(&device, mode, element).iter().any(fits);
     match mode == ScatterMode::Set || combines {

@@ -120,7 +120,7 @@ impl<'a> Slices<'a> {
         let (client, count) = (self.client(), self.count());
         let keys = Buffer::new(self.work.device, count, WORD);
         let (cubes, cube) = self.grid(count);
-        // SAFETY: the kernel reads below the list's length and writes below that of the keys, which is the same.
+        // SAFETY: the kernel reads and writes below the length of the list, for which the keys have room.
         unsafe {
             keys_kernel::launch_unchecked(
                 client,
@@ -130,6 +130,7 @@ impl<'a> Slices<'a> {
                 self.index(),
                 keys.arg(1),
                 self.record(),
+                count,
                 self.work.extent,
                 self.work.bounds,
                 self.work.index.dtype,

@@ -30,12 +30,14 @@ pub fn keys_kernel<I: Int>(
     index: &Tensor<I>,
     keys: &mut [u32],
     record: ComptimeOption<Box<[Atomic<u32>]>>,
+    count: usize,
     extent: usize,
     #[comptime] bounds: Bounds,
     #[define(I)] _type: ElemType,
 ) {
     let mut at = unit_of_grid();
-    while at < keys.len() {
+    // The keys' buffer may be longer than the list.
+    while at < count {
         let place = destination::<I>(index, at, extent, bounds);
         report(&record, place, at, bounds);
         keys[at] = place.min(extent as u32);

@@ -1,9 +1,9 @@
 //! Bags: segments of rows of a table, which indices name.
 
 use super::grouping::{Grouped, Grouping};
-use super::launch::{Job, Rows, list};
+use super::launch::{Job, Rows};
 use super::{Kind, Reduction, Rules, rows_of, supports};
-use crate::check;
+use crate::check::{self, list};
 use crate::gather::report;
 use cubecl::client::Client;
 use cubecl::ir::{ElemType, IntKind, UIntKind};
@@ -108,6 +108,7 @@ pub fn embedding_bag(
     let report = report(CALL, &device, &bag.index, 0, bag.shape[0], options.bounds)?;
     let mut shape = bag.shape.clone();
     shape[0] = bag.grouped.ends.segments;
+    check::elements(CALL, "the result", &shape)?;
     let rows = Rows::new(client, table);
     let job = Job {
         rows: &rows,
@@ -154,10 +155,10 @@ impl Bag {
         options: BagOptions<'_>,
     ) -> Result<Self> {
         let client = device.client();
-        supports(call, device, table.dtype, options.reduction)?;
-        let shape = rows_of(call, "table", table)?;
-        check::index_type(call, device, index.dtype)?;
-        check::within(call, "index", index)?;
+        supports(call, device, "table", table.dtype, options.reduction)?;
+        let shape = rows_of(call, client, "table", table)?;
+        check::index_type(call, device, "index", index.dtype)?;
+        check::within(call, client, "index", index)?;
         let rank = index.shape().len();
         if !(1..=2).contains(&rank) {
             return Err(Error::Rank {
@@ -171,7 +172,7 @@ impl Bag {
             let (of_index, _) = check::dims(index);
             check::same_type(call, "weights", weights.dtype, table.dtype)?;
             check::shape(call, "weights", weights, &of_index)?;
-            check::within(call, "weights", weights)?;
+            check::within(call, client, "weights", weights)?;
         }
         if let Some(padding) = options.padding.filter(|&padding| padding >= shape[0]) {
             return Err(Error::Argument {
@@ -205,6 +206,6 @@ pub fn supports_embedding_bag(
 ) -> Result<()> {
     const CALL: &str = "embedding_bag";
     let device = Device::of(client);
-    supports(CALL, &device, element, reduction)?;
-    check::index_type(CALL, &device, index)
+    supports(CALL, &device, "table", element, reduction)?;
+    check::index_type(CALL, &device, "index", index)
 }

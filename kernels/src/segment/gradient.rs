@@ -7,10 +7,10 @@ use super::backward::{
 use super::bag::{Bag, BagOptions, Bags};
 use super::grouping::{Grouped, Grouping, offsets_of};
 use super::kernels::Plan;
-use super::launch::{Columns, Ends, Job, Rows, adds_of, buffer, list, plan, room, sum_type, teams};
+use super::launch::{Columns, Ends, Job, Rows, adds_of, buffer, plan, room, sum_type, teams};
 use super::{Kind, Reduction, Rules, rows_of, run, supports};
 use crate::Determinism;
-use crate::check;
+use crate::check::{self, list};
 use crate::scan::cubes;
 use crate::sort::{SortOptions, sort_with_indices};
 use cubecl::client::Client;
@@ -49,14 +49,14 @@ pub fn segment_reduce_backward(
 ) -> Result<TensorHandle> {
     const CALL: &str = "segment_reduce_backward";
     let device = Device::of(client);
-    supports(CALL, &device, values.dtype, reduction)?;
+    supports(CALL, &device, "values", values.dtype, reduction)?;
     check_float(CALL, "values", values.dtype)?;
-    let shape = rows_of(CALL, "values", values)?;
+    let shape = rows_of(CALL, client, "values", values)?;
     let grouped = grouping.group(CALL, &device, shape[0])?;
     let of_segments = with_rows(&shape, grouped.ends.segments);
-    check_gradient(CALL, gradient, values.dtype, &of_segments)?;
+    check_gradient(CALL, client, gradient, values.dtype, &of_segments)?;
     let kind = Kind::from(reduction);
-    let args = check_args(CALL, kind, args, &of_segments)?;
+    let args = check_args(CALL, client, kind, args, &of_segments)?;
     let (values, rows) = (Rows::new(client, values), Rows::new(client, gradient));
     let elements = values.count * values.columns;
     let output = room(client, elements, values.element.size());
@@ -176,7 +176,7 @@ pub fn embedding_bag_backward(
     let bag = Bag::new(CALL, &device, table, index, grouping, options)?;
     check_float(CALL, "table", table.dtype)?;
     let of_bags = with_rows(&bag.shape, bag.grouped.ends.segments);
-    check_gradient(CALL, gradient, table.dtype, &of_bags)?;
+    check_gradient(CALL, client, gradient, table.dtype, &of_bags)?;
     let kind = Kind::from(options.reduction);
     if kind == Kind::Product {
         return Err(Error::Argument {
@@ -186,11 +186,11 @@ pub fn embedding_bag_backward(
             allowed: "Sum, Mean, Max or Min".into(),
         });
     }
-    let args = check_args(CALL, kind, bags.args.as_ref(), &of_bags)?;
-    let counts = bags.counts.as_ref();
-    if kind == Kind::Mean && counts.is_none() {
-        return Err(missing(CALL, "counts"));
-    }
+    let args = check_args(CALL, client, kind, bags.args.as_ref(), &of_bags)?;
+    let counts = match kind {
+        Kind::Mean => Some(check_counts(CALL, client, bags, of_bags[0])?),
+        _ => None,
+    };
     let rules = Rules {
         bounds: match options.bounds {
             // The call reported it.
@@ -207,7 +207,7 @@ pub fn embedding_bag_backward(
         extent: bag.shape[0],
         padding: options.padding.unwrap_or(0),
         args,
-        counts: counts.filter(|_| kind == Kind::Mean),
+        counts,
         rules,
     };
     let sorts = determinism == Determinism::RunToRun || !adds(&device, table.dtype);
@@ -701,18 +701,20 @@ fn check_float(call: &'static str, argument: &'static str, given: ElemType) -> R
 
 fn check_gradient(
     call: &'static str,
+    client: &Client,
     gradient: &TensorHandle,
     element: ElemType,
     shape: &[usize],
 ) -> Result<()> {
     check::same_type(call, "gradient", gradient.dtype, element)?;
     check::shape(call, "gradient", gradient, shape)?;
-    check::within(call, "gradient", gradient)
+    check::within(call, client, "gradient", gradient)
 }
 
 /// The entries that extremes came from, as the call gave them.
 fn check_args<'a>(
     call: &'static str,
+    client: &Client,
     kind: Kind,
     args: Option<&'a TensorHandle>,
     shape: &[usize],
@@ -723,15 +725,35 @@ fn check_args<'a>(
     let args = args.ok_or_else(|| missing(call, "args"))?;
     check::same_type(call, "args", args.dtype, I32)?;
     check::shape(call, "args", args, shape)?;
-    check::within(call, "args", args)?;
-    let (_, strides) = check::dims(args);
-    let dense = TensorHandle::new_contiguous(shape.to_vec(), args.handle.clone(), I32);
-    let (_, row_major) = check::dims(&dense);
-    match strides == row_major || shape.contains(&0) {
-        true => Ok(Some(args)),
+    check::within(call, client, "args", args)?;
+    check_contiguous(call, "args", args)?;
+    Ok(Some(args))
+}
+
+/// How many indices of each bag count, as the call gave it.
+fn check_counts<'a>(
+    call: &'static str,
+    client: &Client,
+    bags: &'a Bags,
+    segments: usize,
+) -> Result<&'a TensorHandle> {
+    let counts = bags.counts.as_ref();
+    let counts = counts.ok_or_else(|| missing(call, "counts"))?;
+    check::same_type(call, "counts", counts.dtype, U32)?;
+    check::shape(call, "counts", counts, &[segments])?;
+    check::within(call, client, "counts", counts)?;
+    check_contiguous(call, "counts", counts)?;
+    Ok(counts)
+}
+
+/// What a call kept lies as the call left it.
+fn check_contiguous(call: &'static str, argument: &'static str, kept: &TensorHandle) -> Result<()> {
+    let (shape, strides) = check::dims(kept);
+    match check::is_row_major(kept) || shape.contains(&0) {
+        true => Ok(()),
         false => Err(Error::Argument {
             call,
-            argument: "args",
+            argument,
             given: format!("a tensor of strides {strides:?}"),
             allowed: "the contiguous one that the call gave".into(),
         }),

@@ -2,8 +2,8 @@
 // CubeCL's macro writes undocumented twins of the kernels.
 #![allow(missing_docs)]
 
-use super::launch::{Ends, buffer, list, room};
-use crate::check;
+use super::launch::{Ends, buffer, room};
+use crate::check::{self, list};
 use crate::sort::{SortOptions, sort_with_indices};
 use cubecl::ir::{ElemType, UIntKind};
 use cubecl::prelude::*;
@@ -56,13 +56,22 @@ impl Grouping<'_> {
         device: &Device,
         entries: usize,
     ) -> Result<Grouped> {
-        if entries > MOST_ENTRIES {
-            return Err(Error::Size {
-                call,
-                argument: "the number of entries",
-                given: entries as u64,
-                allowed: MOST_ENTRIES as u64,
-            });
+        let segments = match self {
+            Self::SortedIds { segments, .. } | Self::Ids { segments, .. } => segments,
+            Self::Offsets(_) | Self::Length(_) => 0,
+        };
+        for (argument, given) in [
+            ("the number of entries", entries),
+            ("the number of segments", segments),
+        ] {
+            if given > MOST_ENTRIES {
+                return Err(Error::Size {
+                    call,
+                    argument,
+                    given: given as u64,
+                    allowed: MOST_ENTRIES as u64,
+                });
+            }
         }
         let by = |offsets, segments| Ends {
             offsets: Some(offsets),
@@ -154,7 +163,7 @@ fn named(
         });
     }
     check::element(call, device, tensor.dtype)?;
-    check::within(call, argument, tensor)
+    check::within(call, device.client(), argument, tensor)
 }
 
 /// `offsets[s]` is the number of ids below `s`, of ids in ascending order.

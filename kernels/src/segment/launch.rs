@@ -119,23 +119,6 @@ impl Ends {
     }
 }
 
-/// A list of integers whose elements lie next to each other.
-pub(crate) fn list(client: &Client, tensor: &TensorHandle) -> TensorHandle {
-    let (shape, strides) = check::dims(tensor);
-    let count: usize = shape.iter().product();
-    let folded = fold(&shape, [&strides]);
-    let is_list = match folded.as_slice() {
-        [] => true,
-        [axis] => axis.strides == [1],
-        _ => false,
-    };
-    let whole = match is_list || count == 0 {
-        true => tensor.clone(),
-        false => into_contiguous(client, tensor.clone().binding(), tensor.dtype),
-    };
-    TensorHandle::new_contiguous(vec![count], whole.handle, tensor.dtype)
-}
-
 /// A reduction of segments of rows.
 pub(crate) struct Job<'a> {
     pub rows: &'a Rows,

@@ -203,10 +203,11 @@ fn reduced(
 ) -> Result<SegmentReduced> {
     const CALL: &str = "segment_reduce";
     let device = Device::of(client);
-    supports(CALL, &device, values.dtype, reduction)?;
-    let mut shape = rows_of(CALL, "values", values)?;
+    supports(CALL, &device, "values", values.dtype, reduction)?;
+    let mut shape = rows_of(CALL, client, "values", values)?;
     let grouped = grouping.group(CALL, &device, shape[0])?;
     shape[0] = grouped.ends.segments;
+    check::elements(CALL, "the result", &shape)?;
     let kind = Kind::from(reduction);
     let rules = Rules {
         keeps_args: keeps_args && kind.has_args(),
@@ -248,19 +249,26 @@ pub fn supports_segment_reduce(
     element: ElemType,
     reduction: Reduction,
 ) -> Result<()> {
-    supports("segment_reduce", &Device::of(client), element, reduction)
+    supports(
+        "segment_reduce",
+        &Device::of(client),
+        "values",
+        element,
+        reduction,
+    )
 }
 
 fn supports(
     call: &'static str,
     device: &Device,
+    argument: &'static str,
     element: ElemType,
     reduction: Reduction,
 ) -> Result<()> {
     use FloatKind::{BF16, F16, F32, F64};
     let refused = |allowed: &str| Error::Element {
         call,
-        argument: "values",
+        argument,
         given: element,
         allowed: allowed.into(),
     };
@@ -278,10 +286,11 @@ fn supports(
 /// The shape of a tensor that has rows, all in its buffer.
 fn rows_of(
     call: &'static str,
+    client: &Client,
     argument: &'static str,
     tensor: &TensorHandle,
 ) -> Result<Vec<usize>> {
-    check::within(call, argument, tensor)?;
+    check::within(call, client, argument, tensor)?;
     let (shape, _) = check::dims(tensor);
     match shape.is_empty() {
         false => Ok(shape),

@@ -55,12 +55,13 @@ pub fn gather_backward(
     check::axis(CALL, "gradient", gradient, axis)?;
     check::index(CALL, &device, index)?;
     check::element(CALL, &device, gradient.dtype)?;
-    check::within(CALL, "gradient", gradient)?;
+    check::within(CALL, client, "gradient", gradient)?;
     let (mut shape, _) = check::dims(gradient);
     let slices = std::mem::replace(&mut shape[axis], index.shape()[0]);
     check::shape(CALL, "gradient", gradient, &shape)?;
     debug_assert_eq!(slices, shape[axis]);
     shape[axis] = extent;
+    check::elements(CALL, "the result", &shape)?;
     let bounds = match bounds {
         // The gather reported it.
         Bounds::Report => Bounds::Mask,

@@ -1,5 +1,9 @@
-//! The sort of one row in one launch: cubes count all digits, wait for each other, and sort by digit after digit as a sort by
-//! sweeps does, with a wait between. Launches are what a sort of some hundred thousand keys costs otherwise.
+//! The sort of one row in one launch: cubes count all digits, and sort by digit after digit as a sort by sweeps does. Launches are
+//! what a sort of some hundred thousand keys costs otherwise.
+//!
+//! Work is numbered: the shares of the count first, then the tiles of the first pass, those of the second, and so on. A cube takes the
+//! next number from a counter, does what it stands for, and takes another. What is numbered waits for lower numbers alone, and those
+//! are done or in the hands of cubes that run: so it goes on, however few cubes run at once.
 // CubeCL's macro writes undocumented twins of the kernel.
 #![allow(missing_docs)]
 
@@ -12,14 +16,15 @@ use super::write;
 use crate::bins;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
-use girih::memory::blocks::GridBarrier;
 use girih::prelude::*;
 
-/// Words of the barrier.
-pub(super) const BARRIER: usize = 2;
+/// Words of the work for so many passes: the next number, then how many cubes have done their part of the count, and of each pass.
+pub(super) const fn words(passes: u32) -> usize {
+    2 + passes as usize
+}
 
-/// Sorts a row. `barrier` and `counts` are 0 before; `state` has a word for each digit of each tile, and `counts` one for each digit
-/// of each pass. `vectors` are the keys of `keys_in`.
+/// Sorts a row. `work` and `counts` are 0 before; `state` has a word for each digit of each tile, and `counts` one for each digit of
+/// each pass. `vectors` are the keys of `keys_in`.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
     vectors: &[Vector<K, N>],
@@ -29,7 +34,7 @@ pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
     payload_in: &[V],
     payload_between: &mut [V],
     payload_out: &mut [V],
-    barrier: &[Atomic<u32>],
+    work: &[Atomic<u32>],
     counts: &[Atomic<C>],
     state: &[Atomic<C>],
     row_len: usize,
@@ -42,7 +47,6 @@ pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
     #[comptime] moved: Moved,
     #[comptime] order: Option<Order>,
     #[comptime] count_bits: u32,
-    #[comptime] is_looped: bool,
     #[define(K, V, W, C)] _types: [ElemType; 4],
 ) {
     let has_payload = comptime!(moved != Moved::Nothing);
@@ -50,62 +54,69 @@ pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
     let own = comptime!(tile.digits_of_unit());
     let cells_of_cube = shared::<Atomic<u32>>(cells);
     let busy_passes = shared::<Atomic<u32>>(1usize);
+    let mut taken = shared::<u32>(1usize);
     let counters = shared::<Atomic<u32>>(comptime!(tile.planes() * DIGITS));
     let mut sorted = shared::<W>(comptime!(tile.len()));
     let mut carried = shared::<V>(comptime!(if has_payload { tile.len() } else { 1 }));
     let mut offsets = shared::<C>(DIGITS);
-    let barrier = GridBarrier::new(&barrier[0], &barrier[1]);
-    let cubes = CUBE_COUNT as u32;
-    let cube = CUBE_POS as u32;
 
-    bins::clear::<u32>(&cells_of_cube, cells, counting.units);
-    clear_state::<C>(state, tiles, counting);
-    count_share::<K, W, N>(
-        &cells_of_cube,
-        vectors,
-        0usize,
-        row_len / N::value(),
-        cube,
-        cubes,
-        begin,
-        last,
-        counting,
-        order,
-    );
-    bins::add_to::<u32, C>(
-        &cells_of_cube,
-        counts,
-        0usize,
-        cells.runtime(),
-        counting.units,
-    );
-    if UNIT_POS == 0u32 {
-        busy_passes[0].at::<Cube>().store::<Relaxed>(0u32);
-    }
-    barrier.sync();
-    let busy = busy::<K, W, C>(
-        &busy_passes,
-        keys_in,
-        counts,
-        row_len,
-        begin,
-        last,
-        counting,
-        order,
-    );
-
-    let mut pass = 0u32;
-    while pass < comptime!(counting.passes) {
-        if (busy >> pass) & 1u32 == 1u32 {
-            // What the pass before has written is read.
-            if busy & ((1u32 << pass) - 1u32) != 0u32 {
-                barrier.sync();
+    // The passes that have something to do; none is known before the count is done.
+    let mut known = 0u32;
+    let mut goes_on = true;
+    while goes_on {
+        if UNIT_POS == 0u32 {
+            taken[0] = work[0].at::<Device>().fetch_add::<Relaxed>(1u32);
+        }
+        sync_cube();
+        let number = taken[0] % tiles;
+        let phase = taken[0] / tiles;
+        sync_cube();
+        if phase == 0u32 {
+            bins::clear::<u32>(&cells_of_cube, cells, counting.units);
+            clear_state::<C>(state, number, counting);
+            count_share::<K, W, N>(
+                &cells_of_cube,
+                vectors,
+                0usize,
+                row_len / N::value(),
+                number,
+                tiles,
+                begin,
+                last,
+                counting,
+                order,
+            );
+            bins::add_to::<u32, C>(
+                &cells_of_cube,
+                counts,
+                0usize,
+                cells.runtime(),
+                counting.units,
+            );
+            end(work, 0u32);
+        } else if phase <= comptime!(counting.passes) {
+            let pass = phase - 1u32;
+            if known == 0u32 {
+                wait_for(work, 0u32, tiles);
+                known = busy::<K, W, C>(
+                    &busy_passes,
+                    keys_in,
+                    counts,
+                    row_len,
+                    begin,
+                    last,
+                    counting,
+                    order,
+                );
             }
-            let digit = digit_of_pass(pass, begin, last, counting);
-            let mut number = cube;
-            let mut goes_on = true;
-            while goes_on {
-                let step = Step::of(number, tiles, row_len, busy, pass, digit, count_bits, tile);
+            if (known >> pass) & 1u32 == 1u32 {
+                // What the pass before has written is read.
+                let before = known & ((1u32 << pass) - 1u32);
+                if before != 0u32 {
+                    wait_for(work, 32u32 - before.leading_zeros(), tiles);
+                }
+                let digit = digit_of_pass(pass, begin, last, counting);
+                let step = Step::of(number, tiles, row_len, known, pass, digit, count_bits, tile);
                 let mut totals = Array::<u32>::new(own);
                 let mut starts = Array::<u32>::new(own);
                 sort_tile::<K, V, W, C>(
@@ -150,26 +161,47 @@ pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
                     moved,
                     order,
                 );
-                goes_on = false;
-                if is_looped {
-                    number += cubes;
-                    goes_on = number < tiles;
-                    sync_cube();
-                }
+                end(work, phase);
             }
+        } else {
+            goes_on = false;
         }
-        pass += 1u32;
     }
 }
 
-/// Sets the words of the cube's tiles to 0, which say nothing then.
+/// Says that the cube has done its part of a phase: what its units wrote is seen by whoever waits for it.
 #[cube]
-fn clear_state<C: Int>(state: &[Atomic<C>], tiles: u32, #[comptime] counting: Counting) {
-    let words = tiles as usize * DIGITS;
-    let mut word = CUBE_POS * comptime!(counting.units as usize) + UNIT_POS as usize;
-    while word < words {
-        state[word].at::<Device>().store::<Relaxed>(C::new(0i64));
-        word += CUBE_COUNT * comptime!(counting.units as usize);
+fn end(work: &[Atomic<u32>], phase: u32) {
+    sync_cube();
+    if UNIT_POS == 0u32 {
+        work[1 + phase as usize]
+            .at::<Device>()
+            .fetch_add::<Release>(1u32);
+    }
+}
+
+/// Waits until all parts of a phase are done.
+#[cube]
+fn wait_for(work: &[Atomic<u32>], phase: u32, tiles: u32) {
+    if UNIT_POS == 0u32 {
+        let mut waiting = true;
+        while waiting {
+            let done = work[1 + phase as usize].at::<Device>().load::<Acquire>();
+            waiting = done < tiles;
+        }
+    }
+    sync_cube();
+}
+
+/// Sets the words of a tile to 0, which say nothing then.
+#[cube]
+fn clear_state<C: Int>(state: &[Atomic<C>], tile: u32, #[comptime] counting: Counting) {
+    let mut word = UNIT_POS as usize;
+    while word < DIGITS {
+        state[tile as usize * DIGITS + word]
+            .at::<Device>()
+            .store::<Relaxed>(C::new(0i64));
+        word += comptime!(counting.units as usize);
     }
 }
 
@@ -187,6 +219,10 @@ fn busy<K: Int, W: Int, C: Int>(
     #[comptime] counting: Counting,
     #[comptime] order: Option<Order>,
 ) -> u32 {
+    if UNIT_POS == 0u32 {
+        busy_passes[0].at::<Cube>().store::<Relaxed>(0u32);
+    }
+    sync_cube();
     let mut pass = UNIT_POS;
     while pass < comptime!(counting.passes) {
         let first = encode::<W>(W::cast_from(keys[0]), order);

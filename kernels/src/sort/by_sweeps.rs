@@ -1,6 +1,6 @@
 //! The launches of sorts whose cubes learn from each other.
 
-use super::at_once::{BARRIER, sort_kernel};
+use super::at_once::{sort_kernel, words};
 use super::carry::Moved;
 use super::digits::{CELLS, Counting, histogram_kernel};
 use super::launch::Launch;
@@ -10,7 +10,6 @@ use super::tile::DIGITS;
 use super::turns::{Buffer, Turns};
 use crate::bins;
 use cubecl::prelude::*;
-use girih::memory::blocks::GridBarrier;
 
 /// What sweeps read and write.
 #[derive(Clone, Copy)]
@@ -101,10 +100,10 @@ impl Launch<'_> {
         let size = self.plan.count.size();
         let tile = self.plan.tile;
         let counted = digits as usize * DIGITS;
-        let zeros = bins::zeros(self.device, counted * size / 4 + BARRIER);
-        let barrier = Buffer {
+        let zeros = bins::zeros(self.device, counted * size / 4 + words(digits));
+        let work = Buffer {
             handle: zeros.clone().offset_start((counted * size) as u64),
-            len: BARRIER,
+            len: words(digits),
         };
         let counts = Buffer {
             handle: zeros,
@@ -119,7 +118,9 @@ impl Launch<'_> {
         };
         let (begin, _) = self.digit(0);
         let (_, last) = self.digit(digits - 1);
-        let most = GridBarrier::most_cubes(self.device);
+        // Each takes work while there is some: a few for each processor are enough.
+        let hardware = &client.properties().hardware;
+        let most = 4 * hardware.num_streaming_multiprocessors.unwrap_or(64);
         let cubes = self.tiles_of_row.min(most);
         let [keys, payload] = carries.all();
         let [keys_in, keys_between, keys_out] = keys;
@@ -141,7 +142,7 @@ impl Launch<'_> {
                 payload_in.arg(),
                 payload_between.arg(),
                 payload_out.arg(),
-                barrier.arg(),
+                work.arg(),
                 counts.arg(),
                 self.state().arg(),
                 self.job.len,
@@ -154,7 +155,6 @@ impl Launch<'_> {
                 carries.moved,
                 self.plan.order.unless_identity(),
                 8 * size as u32,
-                cubes < self.tiles_of_row,
                 self.types(),
             );
         }

@@ -58,10 +58,9 @@ pub enum SortPath {
     /// go. It needs cubes that begin in the order of their numbers and go on while others wait for them: CUDA has such, and
     /// the CPU, whose cubes run one after another.
     OneSweep,
-    /// One kernel for a single row: its cubes count the digits of all passes, wait for each other, and go on as
-    /// [`OneSweep`](Self::OneSweep) does, with a wait after each digit. It needs a device that runs all of its cubes at once, as CUDA
-    /// does with one for each multiprocessor; no other launch may then wait for all of its cubes at the same time. The CPU goes through
-    /// all of the row with one cube.
+    /// One kernel for a single row: cubes take numbered work, the count of all digits first, then the tiles of pass after pass, and wait
+    /// for lower numbers alone. It needs cubes that began to go on while others wait for them, however few: CUDA has such, and the CPU,
+    /// where the first cube takes all of the work. It is taken only where it is asked for.
     AtOnce,
     /// Three kernels a digit: tiles are counted, the counts added up, and the tiles written. No cube waits for another.
     ThreeKernels,
@@ -107,7 +106,7 @@ pub struct SortOptions {
 ///
 /// | backend | rows of a few thousand keys | longer ones |
 /// |---|---|---|
-/// | CUDA | one cube a row | one read of the keys for all counts, then one read and one write a digit; of a single row of up to some thousand keys for each multiprocessor in one launch |
+/// | CUDA | one cube a row | one read of the keys for all counts, then one read and one write a digit |
 /// | CPU, Vulkan, others | the same | two reads and one write a digit |
 ///
 /// ```
@@ -177,7 +176,7 @@ pub fn sort_pairs(
     options: &SortOptions,
 ) -> Result<(TensorHandle, TensorHandle)> {
     const CALL: &str = "sort_pairs";
-    check_payload(CALL, keys, payload)?;
+    check_payload(CALL, client, keys, payload)?;
     let sorted = run(CALL, client, keys, Carried::Payload(payload), axis, options)?;
     Ok((
         sorted.keys.expect("keys are sorted"),
@@ -293,10 +292,15 @@ pub(crate) fn most_in_one_cube(
 }
 
 /// What goes with keys has their shape, and elements that can be moved.
-fn check_payload(call: &'static str, keys: &TensorHandle, payload: &TensorHandle) -> Result<()> {
+fn check_payload(
+    call: &'static str,
+    client: &Client,
+    keys: &TensorHandle,
+    payload: &TensorHandle,
+) -> Result<()> {
     let (shape, _) = check::dims(keys);
     check::shape(call, "payload", payload, &shape)?;
-    check::within(call, "payload", payload)?;
+    check::within(call, client, "payload", payload)?;
     match payload.dtype.size() {
         1 | 2 | 4 | 8 => Ok(()),
         _ => Err(Error::Element {
@@ -361,7 +365,7 @@ pub(crate) fn run(
     options: &SortOptions,
 ) -> Result<Sorted> {
     check::axis(call, "keys", keys, axis)?;
-    check::within(call, "keys", keys)?;
+    check::within(call, client, "keys", keys)?;
     let device = Device::of(client);
     let rows = Rows::new(keys, axis);
     let job = Job {

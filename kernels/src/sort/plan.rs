@@ -6,7 +6,6 @@ use super::tile::{DIGIT_BITS, Matching, Tile};
 use super::{SortOptions, SortPath};
 use cubecl::ir::{ElemType, UIntKind};
 use girih::device::{Device, Target};
-use girih::memory::blocks::GridBarrier;
 use girih::memory::{AtomicAccess, MemoryOrder, MemoryScope, Operation};
 use girih::{Error, Result};
 
@@ -132,7 +131,9 @@ impl Plan {
             SortPath::ThreeKernels => needs(Operation::Add, word, MemoryScope::Cube),
             SortPath::OneSweep | SortPath::AtOnce => {
                 if self.path == SortPath::AtOnce {
-                    GridBarrier::require(device, 1)?;
+                    let (release, acquire) = (MemoryOrder::Release, MemoryOrder::Acquire);
+                    needs_ordered(Operation::Add, word, release, MemoryScope::Device)?;
+                    needs_ordered(Operation::Load, word, acquire, MemoryScope::Device)?;
                 }
                 needs(Operation::Add, word, MemoryScope::Cube)?;
                 needs(Operation::Add, self.count, MemoryScope::Device)?;
@@ -205,19 +206,10 @@ fn path(device: &Device, job: &Job, asked: Option<SortPath>) -> Result<SortPath>
         }
         Some(path) => Ok(path),
         None if job.len <= most => Ok(SortPath::OneCube),
-        None if device.target() == Target::Cuda && fits_at_once(device, job) => {
-            Ok(SortPath::AtOnce)
-        }
         // Where cubes run one after another, an order of tiles gains nothing.
         None if device.target() == Target::Cuda => Ok(SortPath::OneSweep),
         None => Ok(SortPath::ThreeKernels),
     }
-}
-
-/// Whether the device runs a cube for each tile of all rows, of which there is one, at once.
-fn fits_at_once(device: &Device, job: &Job) -> bool {
-    let tiles = job.len.div_ceil(tile(device, SortPath::AtOnce, job).len());
-    job.rows == 1 && GridBarrier::require(device, tiles.try_into().unwrap_or(u32::MAX)).is_ok()
 }
 
 /// How many keys of a row one cube sorts at most.

@@ -8,10 +8,10 @@ pub(crate) mod raw {
     pub use super::kernels::step_kernel;
 }
 
-use crate::check;
+use crate::check::{self, list};
 use crate::compact::{CompactOptions, run_length};
 use crate::segment::gradient::{address, each};
-use crate::segment::launch::{Columns, Ends, Job, Rows, buffer, list, plan, room, sum_type, teams};
+use crate::segment::launch::{Columns, Ends, Job, Rows, buffer, plan, room, sum_type, teams};
 use crate::segment::{Kind, Rules};
 use crate::sort::{SortOptions, sort_with_indices};
 use cubecl::client::Client;
@@ -78,7 +78,7 @@ pub fn combine_rows(
     check::index(CALL, &device, index)?;
     check_float(CALL, &device, "gradient", gradient.dtype)?;
     check::axis(CALL, "gradient", gradient, 0)?;
-    check::within(CALL, "gradient", gradient)?;
+    check::within(CALL, client, "gradient", gradient)?;
     let (mut shape, _) = check::dims(gradient);
     let entries = index.shape()[0];
     shape[0] = entries;
@@ -320,11 +320,19 @@ pub fn sparse_step(
             allowed: step.states().to_string(),
         });
     }
-    check_dense(CALL, "parameter", parameter)?;
+    if let SparseStep::Adam { time: 0, .. } = step {
+        return Err(Error::Argument {
+            call: CALL,
+            argument: "the time of Adam's step",
+            given: "0".into(),
+            allowed: "1 or more: how many steps were made, with this one".into(),
+        });
+    }
+    check_dense(CALL, client, "parameter", parameter)?;
     for state in states {
         check::same_type(CALL, "a state", state.dtype, parameter.dtype)?;
         check::shape(CALL, "a state", state, &shape)?;
-        check_dense(CALL, "a state", state)?;
+        check_dense(CALL, client, "a state", state)?;
     }
     let SparseRows { index, rows } = gradient;
     check::index(CALL, &device, index)?;
@@ -333,7 +341,7 @@ pub fn sparse_step(
     let mut of_rows = shape.clone();
     of_rows[0] = count;
     check::shape(CALL, "gradient", rows, &of_rows)?;
-    check::within(CALL, "gradient", rows)?;
+    check::within(CALL, client, "gradient", rows)?;
     if count == 0 || shape.contains(&0) {
         return Ok(());
     }
@@ -425,8 +433,13 @@ fn check_float(
 }
 
 /// Every element follows the last, so that rows can be written where they are.
-fn check_dense(call: &'static str, argument: &'static str, tensor: &TensorHandle) -> Result<()> {
-    check::within(call, argument, tensor)?;
+fn check_dense(
+    call: &'static str,
+    client: &Client,
+    argument: &'static str,
+    tensor: &TensorHandle,
+) -> Result<()> {
+    check::within(call, client, argument, tensor)?;
     let (shape, strides) = check::dims(tensor);
     let dense = TensorHandle::new_contiguous(shape.clone(), tensor.handle.clone(), tensor.dtype);
     match strides == check::dims(&dense).1 || shape.contains(&0) {

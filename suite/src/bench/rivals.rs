@@ -101,7 +101,7 @@ pub fn rivals() -> [Rival; 4] {
             op: "gather",
             ours: |of| {
                 let (table, places) = (of.table.clone(), of.places.clone());
-                CubeBackend::take_along_float(table, places, 1, Bounds::Mask).0
+                CubeBackend::take_along_float_alone(table, places, 1, Bounds::Mask)
             },
             theirs: |of| CubeBackend::float_gather(1, of.table.clone(), of.places.clone()),
             expect: |_, at| vec![at / COLUMNS * COLUMNS + column(at)],
@@ -111,7 +111,7 @@ pub fn rivals() -> [Rival; 4] {
             op: "scatter_add",
             ours: |of| {
                 let (updates, places) = (of.table.clone(), of.places.clone());
-                CubeBackend::sum_along_float(updates, places, 1, COLUMNS, Bounds::Mask).0
+                CubeBackend::sum_along_float_alone(updates, places, 1, COLUMNS, Bounds::Mask)
             },
             theirs: |of| {
                 let (places, updates) = (of.places.clone(), of.table.clone());

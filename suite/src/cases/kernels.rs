@@ -9,8 +9,10 @@ pub mod hopper;
 mod keys;
 pub mod matmul;
 mod memory;
+mod misuse;
 pub(super) mod model;
 mod paged;
+mod parts;
 mod random_lists;
 mod refusals;
 pub mod scan;
@@ -32,12 +34,14 @@ pub fn cases() -> Vec<Case> {
         explain::cases(),
         gather::cases(),
         matmul::all_cases(),
+        misuse::cases(),
         histogram::cases(),
         hopper::cases(),
         memory::cases(),
         random_lists::cases(),
         scatter::cases(),
         paged::cases(),
+        parts::cases(),
         refusals::cases(),
         scan::cases(),
         segment::cases(),

@@ -162,13 +162,11 @@ fn at_once(
         moved,
         order,
         32,
-        false,
         types,
     );
     toolkit.compile(kernel)
 }
 
-/// A cube has a processor for itself: its units may have up to 168 registers each.
 fn a_sort_in_one_launch_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
     let order = Order {
         kind: Kind::Float { fraction: 23 },
@@ -197,7 +195,7 @@ fn a_sort_in_one_launch_reads_what_others_wrote(toolkit: &Toolkit) -> Result<(),
     // Of 23 keys and their payload each, the output and the buffer between: whole tiles and the last.
     let plain = compiled.count_ptx("ld.global.u32") + compiled.count_ptx("ld.global.b32");
     assert!(plain >= 2 * 2 * 23, "{plain} plain loads");
-    compiled.assert_ptx("atom.acq_rel.gpu");
+    compiled.assert_ptx("ld.acquire.gpu");
     Ok(())
 }
 

@@ -62,6 +62,7 @@ fn group_mappings_of_planes_like_the_device_s(rt: &Rt) -> Result<(), String> {
         vector["plane"].as_u64() == Some(plane.into())
     };
     let lines: Vec<_> = GROUPS.lines().filter(alike).collect();
+    assert!(!lines.is_empty(), "no vector is of planes of {plane}");
     let report = run_lines(&lines.join("\n"), Some(rt))
         .map_err(|(line, reason)| format!("{line}: {reason}"))?;
     // One in ten breaks a promise that only the run knows.

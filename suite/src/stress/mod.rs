@@ -115,7 +115,7 @@ pub const LOOK_BACK: Block = Block {
     round: look_back::round,
 };
 
-/// Sorts whose cubes wait for each other; their kernels are no others without orders.
+/// Sorts whose cubes wait for others, in one launch and in several; their kernels are no others without orders.
 pub const SORT: Block = Block {
     name: "sort",
     is_ordered: false,

@@ -1,5 +1,5 @@
-//! Sorts whose tiles look back at those before them, and whose cubes wait for each other: however they come to run, each key goes
-//! where it belongs, and its place with it.
+//! Sorts whose tiles look back at those before them, and whose cubes take numbered work: however they come to run, each key goes where
+//! it belongs, and its place with it.
 
 use super::compare::{compare, list};
 use super::setting::{Fault, Setting};
@@ -59,7 +59,7 @@ impl Keys {
 /// Sorts two lists in turn, so that what a launch left behind is wrong for the next one. Gives the number of keys.
 pub(super) fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
     let cubes = setting.cubes();
-    // A tile has 8832 keys on a GPU, and a sort in one launch a tile for each multiprocessor.
+    // A tile has 8832 keys on a GPU.
     let length = (cubes * setting.between(1, 2048)) as usize;
     let lists = [(); 2].map(|()| Keys::new(setting, length));
     let (rt, wrong) = (setting.rt, setting.zeros(1));

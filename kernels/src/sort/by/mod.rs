@@ -122,7 +122,7 @@ pub fn sort_pairs_by<O: SortOrder>(
     axis: usize,
 ) -> Result<(TensorHandle, TensorHandle)> {
     const CALL: &str = "sort_pairs_by";
-    super::check_payload(CALL, keys, payload)?;
+    super::check_payload(CALL, client, keys, payload)?;
     let (keys, payload) = run::<O>(CALL, client, keys, Carried::Payload(payload), axis)?;
     Ok((
         keys.expect("keys are sorted"),
@@ -165,7 +165,7 @@ fn run<O: SortOrder>(
 ) -> Result<(Option<TensorHandle>, Option<TensorHandle>)> {
     use FloatKind::{BF16, F16, F32, F64};
     check::axis(call, "keys", keys, axis)?;
-    check::within(call, "keys", keys)?;
+    check::within(call, client, "keys", keys)?;
     let device = Device::of(client);
     if !matches!(
         keys.dtype,

@@ -1,13 +1,16 @@
 //! girih-burn's ops on each device, against values and gradients that the host computes.
 
+mod against;
 mod bags;
 mod counts;
+mod edges;
 mod forward;
 mod fusion;
 mod gradients;
 mod host;
 mod lookups;
 mod matmul;
+mod misuse;
 mod readme;
 mod refusals;
 mod report;
@@ -24,12 +27,15 @@ use host::Host;
 /// Every case of this subject.
 pub fn cases() -> Vec<Case> {
     [
+        against::cases(),
         bags::cases(),
         counts::cases(),
+        edges::cases(),
         forward::cases(),
         fusion::cases(),
         gradients::cases(),
         matmul::cases(),
+        misuse::cases(),
         lookups::cases(),
         readme::cases(),
         refusals::cases(),

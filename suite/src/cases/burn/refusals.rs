@@ -2,7 +2,7 @@
 
 use burn::tensor::{DType, Device, Int, Tensor};
 use girih_burn::{Bounds, Error, Scatter, gather, scatter, scatter_sum};
-use girih_testkit::{DeviceKind, Rt, case::Need, cases};
+use girih_testkit::{DeviceKind, Rt, case::Need, cases, needs};
 
 use super::{Host, device, floats, indices};
 
@@ -15,7 +15,7 @@ const BROKEN_BF16: Need = Need {
 cases! {
     an_axis_past_the_rank,
     updates_of_another_shape,
-    updates_of_another_type,
+    updates_of_another_type needs [needs::F16],
     an_index_of_another_length,
     a_tensor_on_another_device,
     a_device_without_cubecl,
@@ -76,9 +76,6 @@ fn updates_of_another_shape(rt: &Rt) {
 
 fn updates_of_another_type(rt: &Rt) {
     let device = device(rt);
-    if !device.supports_dtype(DType::F16) {
-        return;
-    }
     let updates = floats::<2>(&Host::sample(&[2, 4], 72), &device).cast(DType::F16);
     let index = indices(&[0, 1], &device);
     let result = scatter(

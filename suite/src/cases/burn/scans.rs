@@ -35,7 +35,7 @@ cases! {
 }
 
 /// A scan on the host.
-fn scanned(host: &Host, axis: usize, operation: ScanOperation) -> Host {
+pub(super) fn scanned(host: &Host, axis: usize, operation: ScanOperation) -> Host {
     let inner: usize = host.shape[axis + 1..].iter().product();
     let extent = host.shape[axis];
     let mut out = host.clone();

@@ -17,7 +17,7 @@ cases! {
 }
 
 /// The places of the sorted elements of each row along an axis, and the sorted elements.
-fn model(host: &Host, axis: usize, descending: bool) -> (Host, Host) {
+pub(super) fn model(host: &Host, axis: usize, descending: bool) -> (Host, Host) {
     let step: usize = host.shape[axis + 1..].iter().product();
     let extent = host.shape[axis];
     let (mut sorted, mut places) = (host.clone(), host.clone());
@@ -37,7 +37,7 @@ fn model(host: &Host, axis: usize, descending: bool) -> (Host, Host) {
 }
 
 /// The first `k` along the last axis.
-fn first_of(host: &Host, k: usize) -> Host {
+pub(super) fn first_of(host: &Host, k: usize) -> Host {
     let columns = *host.shape.last().expect("a matrix");
     let mut shape = host.shape.clone();
     *shape.last_mut().expect("a matrix") = k;

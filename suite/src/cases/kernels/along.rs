@@ -24,7 +24,7 @@ cases! {
     takes_nothing,
     takes_from_an_empty_axis,
     names_the_first_offence_by_its_row_major_position,
-    adds_f32_by_i32,
+    adds_f32_by_i32 needs [needs::ADD_F32],
     adds_what_meets_at_one_place,
     adds_of_every_type_or_refuses,
     explains_what_it_launches,
@@ -219,11 +219,6 @@ fn takes_u32_by_i64(rt: &Rt) -> Result<(), String> {
 }
 
 fn adds_f32_by_i32(rt: &Rt) -> Result<(), String> {
-    if supports_add_along_axis(&rt.client, f32::elem_type_native(), i32::elem_type_native())
-        .is_err()
-    {
-        return Ok(());
-    }
     for_all(calls(), |call| add::<f32, i32>(rt, &call))
 }
 

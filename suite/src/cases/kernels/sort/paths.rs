@@ -6,13 +6,19 @@ use crate::stress;
 use cubecl::prelude::*;
 use girih::Error;
 use girih_kernels::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path};
-use girih_testkit::{DeviceKind, Rt, cases};
+use girih_testkit::{DeviceKind, Rt, case::Need, cases};
 
 cases! {
     every_path_runs_as_asked,
-    cubes_that_wait_hold_beside_other_kernels,
+    cubes_that_wait_hold_beside_other_kernels needs [WAITS],
     refusals,
 }
+
+/// Cubes that go on while others wait for them.
+const WAITS: Need = Need {
+    what: "cubes that go on while others wait for them",
+    met: |rt| matches!(rt.kind, DeviceKind::Cuda | DeviceKind::Cpu),
+};
 
 /// The path of so many rows of so many keys.
 fn path_of(rt: &Rt, shape: [usize; 2], path: Option<SortPath>) -> girih::Result<SortPath> {
@@ -24,15 +30,14 @@ fn path_of(rt: &Rt, shape: [usize; 2], path: Option<SortPath>) -> girih::Result<
 }
 
 fn every_path_runs_as_asked(rt: &Rt) -> Result<(), String> {
-    // A row of some hundred thousand keys has a tile for each multiprocessor; rows of a matrix, or many millions, have more.
-    let [middle, long] = match rt.kind {
-        DeviceKind::Cuda => [SortPath::AtOnce, SortPath::OneSweep],
-        _ => [SortPath::ThreeKernels; 2],
+    let long = match rt.kind {
+        DeviceKind::Cuda => SortPath::OneSweep,
+        _ => SortPath::ThreeKernels,
     };
     for (shape, want) in [
         ([1, 100], SortPath::OneCube),
         ([7, 100], SortPath::OneCube),
-        ([1, 1 << 16], middle),
+        ([1, 1 << 16], long),
         ([2, 1 << 16], long),
         ([1, 1 << 26], long),
     ] {
@@ -69,9 +74,6 @@ fn every_path_runs_as_asked(rt: &Rt) -> Result<(), String> {
 
 /// Several rounds while kernels on another stream come and go.
 fn cubes_that_wait_hold_beside_other_kernels(rt: &Rt) -> Result<(), stress::Fault> {
-    if !matches!(rt.kind, DeviceKind::Cuda | DeviceKind::Cpu) {
-        return Ok(());
-    }
     let others = stress::beside(rt, &stress::SORT, 2)?;
     assert!(others > 0, "no other kernel ran");
     Ok(())
