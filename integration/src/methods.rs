@@ -16,7 +16,7 @@ use crate::{Bounds, Checked, Error, Kind, Scatter, ScatterOptions};
 /// let table = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0]], &device);
 /// let index = Tensor::<1, Int>::from_ints([1, 1, 0], &device);
 /// let rows = table.gather_rows(index, Bounds::Report)?.check()?;
-/// assert_eq!(rows.to_data().to_vec::<f32>().unwrap(), [3.0, 4.0, 3.0, 4.0, 1.0, 2.0]);
+/// assert_eq!(rows.to_data().try_to_vec::<f32>().unwrap(), [3.0, 4.0, 3.0, 4.0, 1.0, 2.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```

@@ -27,7 +27,7 @@ use crate::{Checked, Error};
 /// let table = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0]], &device);
 /// let index = Tensor::<1, Int>::from_ints([1, 9], &device);
 /// let columns = gather(table, 1, index, Bounds::Clamp)?.into_inner();
-/// assert_eq!(columns.to_data().to_vec::<f32>().unwrap(), [2.0, 2.0, 4.0, 4.0]);
+/// assert_eq!(columns.to_data().try_to_vec::<f32>().unwrap(), [2.0, 2.0, 4.0, 4.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
@@ -73,7 +73,7 @@ pub fn gather<const D: usize, K: Kind>(
 /// let updates = Tensor::<1>::from_floats([10.0, 20.0, 30.0], &device);
 /// let index = Tensor::<1, Int>::from_ints([2, 0, 2], &device);
 /// let sums = scatter(target, 0, index, updates, Scatter::Add, Bounds::Mask)?.into_inner();
-/// assert_eq!(sums.to_data().to_vec::<f32>().unwrap(), [21.0, 1.0, 41.0]);
+/// assert_eq!(sums.to_data().try_to_vec::<f32>().unwrap(), [21.0, 1.0, 41.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
@@ -124,7 +124,7 @@ pub fn scatter<const D: usize, K: Kind>(
 /// let updates = Tensor::<1>::from_floats([10.0, 20.0, 30.0], &device);
 /// let index = Tensor::<1, Int>::from_ints([2, 0, 2], &device);
 /// let sums = scatter_sum(updates, 0, index, 4, Bounds::Mask)?.into_inner();
-/// assert_eq!(sums.to_data().to_vec::<f32>().unwrap(), [20.0, 0.0, 40.0, 0.0]);
+/// assert_eq!(sums.to_data().try_to_vec::<f32>().unwrap(), [20.0, 0.0, 40.0, 0.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```

@@ -78,7 +78,7 @@ fn unused(device: &Device) -> Tensor<1, Int> {
 /// let rows = Tensor::<2>::from_floats([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]], &device);
 /// let ids = Tensor::<1, Int>::from_ints([1, 0, 1], &device);
 /// let sums = segment_reduce(rows, Grouping::Ids { ids, segments: 2 }, Reduction::Sum)?;
-/// assert_eq!(sums.to_data().to_vec::<f32>().unwrap(), [10.0, 20.0, 101.0, 202.0]);
+/// assert_eq!(sums.to_data().try_to_vec::<f32>().unwrap(), [10.0, 20.0, 101.0, 202.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
@@ -149,7 +149,7 @@ impl BagOptions {
 /// let offsets = Tensor::<1, Int>::from_ints([0, 2, 3], &device);
 /// let options = BagOptions::new(Reduction::Mean);
 /// let bags = embedding_bag(table, words, Grouping::Offsets(offsets), options)?.into_inner();
-/// assert_eq!(bags.to_data().to_vec::<f32>().unwrap(), [2.0, 3.0, 3.0, 4.0]);
+/// assert_eq!(bags.to_data().try_to_vec::<f32>().unwrap(), [2.0, 3.0, 3.0, 4.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```

@@ -223,7 +223,8 @@ pub fn scan(
     Ok(output)
 }
 
-/// As [`scan`], into a tensor that is there, of any strides that do not overlap; gives the path that was taken.
+/// As [`scan`], into a tensor that is there, of any strides that do not overlap; gives the path that was taken. It shares no memory
+/// with the others; what it would hold then is not defined.
 ///
 /// # Errors
 ///

@@ -2,6 +2,7 @@
 
 mod along;
 mod compact;
+pub mod experts;
 mod explain;
 mod gather;
 mod histogram;
@@ -31,6 +32,7 @@ pub fn cases() -> Vec<Case> {
     [
         along::cases(),
         compact::cases(),
+        experts::cases(),
         explain::cases(),
         gather::cases(),
         matmul::all_cases(),

@@ -70,6 +70,7 @@ pub fn offline_cases() -> Vec<Case<girih_testkit::offline::Toolkit>> {
         groups::instructions::cases(),
         groups::costs::cases(),
         kernels::matmul::tiled::cases(),
+        kernels::experts::compiled::cases(),
         kernels::hopper::compiled::cases(),
         kernels::scan::compiled::cases(),
         kernels::segment::compiled::cases(),

@@ -11,6 +11,7 @@ mod host;
 mod lookups;
 mod matmul;
 mod misuse;
+mod moe;
 mod readme;
 mod refusals;
 mod report;
@@ -36,6 +37,7 @@ pub fn cases() -> Vec<Case> {
         gradients::cases(),
         matmul::cases(),
         misuse::cases(),
+        moe::cases(),
         lookups::cases(),
         readme::cases(),
         refusals::cases(),
