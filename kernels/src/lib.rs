@@ -151,7 +151,7 @@ pub use explain::{
 };
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
-pub use histogram::{bincount, bins_of, histogram, supports_histogram};
+pub use histogram::{Weights, bincount, bins_of, histogram, supports_histogram};
 pub use matmul::{
     Activation, MOST_GROUPS, MatmulOptions, MatmulPath, MatmulPlan, MatmulTile, Route, Routed,
     explain_gather_matmul, explain_gather_matmul_scatter, explain_grouped_inner_matmul,

@@ -9,10 +9,12 @@ mod histogram;
 pub mod hopper;
 mod keys;
 pub mod matmul;
+mod memory;
 mod misuse;
 pub(super) mod model;
 mod paged;
 mod parts;
+mod random_lists;
 mod refusals;
 pub mod scan;
 mod scatter;
@@ -37,6 +39,8 @@ pub fn cases() -> Vec<Case> {
         misuse::cases(),
         histogram::cases(),
         hopper::cases(),
+        memory::cases(),
+        random_lists::cases(),
         scatter::cases(),
         paged::cases(),
         parts::cases(),
