@@ -74,7 +74,8 @@ pub fn take_along_axis(
 const TAKE: &str = "take_along_axis";
 const ADD: &str = "add_along_axis";
 
-/// As [`take_along_axis`], into a tensor that is there: of any strides that do not overlap.
+/// As [`take_along_axis`], into a tensor that is there: of any strides that do not overlap. It shares no memory with the others; what
+/// it would hold then is not defined.
 ///
 /// # Errors
 ///

@@ -108,7 +108,8 @@ pub fn gather(
     Ok(checked.map(|()| output))
 }
 
-/// As [`gather`], into a tensor that is there: of any strides that do not overlap.
+/// As [`gather`], into a tensor that is there: of any strides that do not overlap. It shares no memory with the others; what it would
+/// hold then is not defined.
 ///
 /// # Errors
 ///

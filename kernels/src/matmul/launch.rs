@@ -144,3 +144,16 @@ pub(crate) fn launch_hopper(device: &Device, problem: &Problem, form: hopper::Fo
         .expect("the plan was made of such a product");
     hopper::launch(device, &product, form);
 }
+
+/// Launches such a product with a tensor beside its result.
+pub(crate) fn launch_hopper_beside(
+    device: &Device,
+    problem: &Problem,
+    form: hopper::Form,
+    beside: &TensorHandle,
+) {
+    let product = problem
+        .of_hopper()
+        .expect("the plan was made of such a product");
+    hopper::launch_beside(device, &product, form, beside);
+}

@@ -1,6 +1,7 @@
 //! Products of matrices: in batches, by groups of rows, and with rows gathered and added to by lists.
 
-mod activation;
+pub(crate) mod activation;
+mod beside;
 mod epilogue;
 mod form;
 mod hopper;
@@ -20,7 +21,8 @@ pub use options::{MatmulOptions, MatmulPath, MatmulTile, Route};
 pub use plan::MatmulPlan;
 pub use problem::MOST_GROUPS;
 pub use routed::{
-    Routed, explain_gather_matmul_scatter, gather_matmul, gather_matmul_scatter_into,
+    Routed, explain_gather_matmul, explain_gather_matmul_scatter, gather_matmul,
+    gather_matmul_scatter_into,
 };
 
 /// For tests that compile the kernels without a device.
@@ -45,12 +47,13 @@ pub mod raw {
 struct Book;
 
 use crate::check;
+use beside::Beside;
 use cubecl::client::Client;
 use cubecl::std::tensor::{TensorHandle, into_contiguous};
 use form::{Grouping, PER_AXIS};
 use girih::device::Device;
 use girih::{Bounds, Error, Result};
-use launch::{Reports, launch, launch_hopper};
+use launch::{Reports, launch, launch_hopper, launch_hopper_beside};
 use plan::{Planned, Tiled};
 use problem::{
     Problem, Types, bias_strides, broadcast, ends as check_ends, output_type, rank, repeated,
@@ -112,7 +115,8 @@ pub fn matmul(
     Ok(out)
 }
 
-/// As [`matmul`](matmul()), into a tensor that is there: of any strides that do not overlap.
+/// As [`matmul`](matmul()), into a tensor that is there: of any strides that do not overlap. It shares no memory with the others; what
+/// it would hold then is not defined.
 ///
 /// # Errors
 ///
@@ -280,6 +284,29 @@ pub fn grouped_inner_matmul(
     let problem = grouped_inner(&device, a, b, ends, &out, options)?;
     run(&device, &problem, options, [None, None])?;
     Ok(out)
+}
+
+/// What [`grouped_inner_matmul`] would launch.
+///
+/// # Errors
+///
+/// As [`grouped_inner_matmul`].
+pub fn explain_grouped_inner_matmul(
+    client: &Client,
+    a: &TensorHandle,
+    b: &TensorHandle,
+    ends: &TensorHandle,
+    options: &MatmulOptions<'_>,
+) -> Result<MatmulPlan> {
+    const CALL: &str = "grouped_inner_matmul";
+    rank(CALL, "a", a, 2, false)?;
+    rank(CALL, "b", b, 2, false)?;
+    rank(CALL, "ends", ends, 1, false)?;
+    let shape = vec![ends.shape()[0], a.shape()[0], b.shape()[1]];
+    let out = check::output(CALL, client, shape, output_type(CALL, a, options)?)?;
+    let device = Device::of(client);
+    let problem = grouped_inner(&device, a, b, ends, &out, options)?;
+    Ok(plan(&device, &problem, options)?.explain(&problem))
 }
 
 /// A list whose elements lie one after another.
@@ -501,15 +528,39 @@ fn run(
     options: &MatmulOptions<'_>,
     reports: Reports,
 ) -> Result<()> {
-    let plan = plan(device, problem, options)?;
+    let beside = Beside::new(device, problem, options)?;
+    let planned = plan(device, problem, options)?;
     if problem.is_empty() {
         return Ok(());
     }
+    let Some(beside) = beside else {
+        launch_planned(device, problem, planned, options, reports);
+        return Ok(());
+    };
+    if let Planned::Hopper(form) = planned
+        && let Some(form) = beside.taken_along(form)
+    {
+        launch_hopper_beside(device, problem, form, beside.tensor());
+        return Ok(());
+    }
+    let alone = beside.alone(problem);
+    let planned = plan(device, &alone, options)?;
+    launch_planned(device, &alone, planned, options, reports);
+    beside.pass(device, problem);
+    Ok(())
+}
+
+fn launch_planned(
+    device: &Device,
+    problem: &Problem,
+    planned: Planned,
+    options: &MatmulOptions<'_>,
+    reports: Reports,
+) {
     let tunes = options.tune && options.path.is_none() && options.tile.is_none();
-    match plan {
+    match planned {
         Planned::Hopper(form) => launch_hopper(device, problem, form),
         Planned::Tiled(_) if tunes => launch_fastest(device, problem, reports),
         Planned::Tiled(plan) => launch(device, problem, &plan, &reports),
     }
-    Ok(())
 }

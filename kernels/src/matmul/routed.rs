@@ -71,6 +71,37 @@ pub fn gather_matmul(
     Ok(gather.map(|()| out))
 }
 
+/// What [`gather_matmul`] would launch.
+///
+/// # Errors
+///
+/// As [`gather_matmul`].
+pub fn explain_gather_matmul(
+    client: &Client,
+    a: &TensorHandle,
+    gather: &TensorHandle,
+    b: &TensorHandle,
+    ends: Option<&TensorHandle>,
+    options: &MatmulOptions<'_>,
+) -> Result<MatmulPlan> {
+    const CALL: &str = "gather_matmul";
+    rank(CALL, "a", a, 2, false)?;
+    rank(CALL, "gather", gather, 1, false)?;
+    rank(CALL, "b", b, if ends.is_some() { 3 } else { 2 }, false)?;
+    let columns = b.shape()[b.shape().len() - 1];
+    let shape = vec![gather.shape()[0], columns];
+    let out = check::output(CALL, client, shape, output_type(CALL, a, options)?)?;
+    let route = Route {
+        ends,
+        gather: Some(gather),
+        ..Default::default()
+    };
+    let device = Device::of(client);
+    let tensors = [a, b, &out];
+    let problem = problem(CALL, &device, tensors, &route, Bounds::Mask, false, options)?;
+    Ok(super::plan(&device, &problem, options)?.explain(&problem))
+}
+
 /// Adds products of rows to rows, `target[scatter[r], n] += weights[r] activation(product[r, n])`, where `product[r, n]` is
 /// the sum over `k` of `a[gather[r], k] b[e, k, n]`, and `bias[e, n]`; `e` is the group of row `r`.
 ///

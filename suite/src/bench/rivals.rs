@@ -68,7 +68,7 @@ pub fn rivals() -> [Rival; 4] {
             op: "select",
             ours: |of| {
                 let (table, index) = (of.table.clone(), of.index.clone());
-                CubeBackend::gather_float_alone(table, index, 0, Bounds::Mask)
+                CubeBackend::gather_float_alone(table, index, 0, Bounds::Mask.into())
             },
             theirs: |of| CubeBackend::float_select(of.table.clone(), 0, of.index.clone()),
             expect: |rows, at| vec![row(rows, at / COLUMNS) * COLUMNS + at % COLUMNS],

@@ -23,6 +23,7 @@
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if, clippy::too_many_arguments)]
 
+use super::beside::{Beside, ask_ahead};
 use super::form::{BLOCK, DEPTH, Form, Groups, ROWS, Routing, STAGING, Share};
 use super::schedule::{Problem, Tile, count_tiles, fill_ranges, fill_table, find_tile, listed};
 use super::store::{Finish, store_tile};
@@ -64,6 +65,7 @@ pub fn hopper_kernel<E: Float, O: Float, P: Float, I: Int, N: Size, W: Size>(
     weights: ComptimeOption<Box<[P]>>,
     targets: ComptimeOption<Box<[I]>>,
     out: &mut [Vector<O, N>],
+    beside: &mut [Vector<O, N>],
     problem: Problem,
     source_rows: u32,
     source_step: usize,
@@ -137,6 +139,7 @@ pub fn hopper_kernel<E: Float, O: Float, P: Float, I: Int, N: Size, W: Size>(
         };
         multiply::<E, O, P, I, N, W>(
             out,
+            beside,
             &finish,
             &memory,
             &ring,
@@ -473,6 +476,7 @@ fn clear_rest(lines: u32, buffer: u32, left: u32, plane: u32, lane: u32, #[compt
 #[cube]
 fn multiply<E: Float, O: Float, P: Float, I: Int, N: Size, W: Size>(
     out: &mut [Vector<O, N>],
+    beside: &mut [Vector<O, N>],
     finish: &Finish<O, P, I>,
     memory: &[u32],
     ring: &Ring,
@@ -494,6 +498,10 @@ fn multiply<E: Float, O: Float, P: Float, I: Int, N: Size, W: Size>(
     let mut number = first;
     while number < tiles {
         let tile = find_tile(number, memory, problem, rank, form);
+        if comptime!(form.beside == Beside::SlopeAt) {
+            let row = tile.row + below;
+            ask_ahead::<O, P, I, N>(&*beside, lane, row, &tile, problem, finish, form);
+        }
         let mut before = 0u32;
         for step in 0..tile.steps {
             mbarrier::wait(ring.full + slot * 8u32, parity);
@@ -534,6 +542,7 @@ fn multiply<E: Float, O: Float, P: Float, I: Int, N: Size, W: Size>(
         store_tile::<O, P, I, N, W>(
             &acc,
             out,
+            beside,
             staging,
             lane,
             tile.row + below,

@@ -1,5 +1,6 @@
 //! The host's side: what the kernel can do, the form that suits, and the launch.
 
+use super::beside::Beside;
 use super::form::{DEPTH, Form, Groups, MOST_GROUPS, ROWS, Routing, Share, UNITS, Writing};
 use super::kernel::hopper_kernel;
 use super::schedule::ProblemLaunch;
@@ -266,6 +267,7 @@ pub fn form(device: &Device, product: &Product<'_>) -> Form {
         biased: product.bias.is_some(),
         weighted: product.weights.is_some(),
         activation: product.activation,
+        beside: Beside::Nothing,
     }
 }
 
@@ -276,6 +278,12 @@ fn processors(device: &Device) -> u32 {
 
 /// Launches a product that the kernel [computes](supports), in that form.
 pub fn launch(device: &Device, product: &Product<'_>, form: Form) {
+    launch_beside(device, product, form, product.c);
+}
+
+/// The same with a tensor beside the result, of its type and strides, that begins on a multiple of 16 bytes. With
+/// [`Beside::Nothing`] it is not touched.
+pub fn launch_beside(device: &Device, product: &Product<'_>, form: Form, beside: &TensorHandle) {
     let clusters_of = |extent: usize, at_once: u32| extent.div_ceil(at_once as usize);
     let across = clusters_of(product.columns, form.columns_at_once());
     let down = clusters_of(product.rows, form.rows_at_once());
@@ -368,6 +376,7 @@ pub fn launch(device: &Device, product: &Product<'_>, form: Form) {
             product.weights.map(list).into(),
             product.scatter.map(list).into(),
             buffer(&product.c.handle, out),
+            buffer(&beside.handle, out),
             problem,
             product.rows_of[0] as u32,
             product.a_strides[0] / 8,

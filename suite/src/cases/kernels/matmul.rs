@@ -1,7 +1,7 @@
 //! Products of matrices against the host in f64.
 
 mod groups;
-mod model;
+pub(super) mod model;
 mod refusals;
 mod routes;
 #[cfg(feature = "offline")]

@@ -5,7 +5,7 @@ use cubecl::prelude::*;
 use girih::cuda::wgmma::Major;
 use girih_kernels::Activation;
 use girih_kernels::raw::matmul::hopper::{
-    Form, Groups, ProblemCompilationArg, Routing, Share, UNITS, Writing, hopper_kernel,
+    Beside, Form, Groups, ProblemCompilationArg, Routing, Share, UNITS, Writing, hopper_kernel,
 };
 use girih_testkit::{
     Error, cases,
@@ -17,6 +17,7 @@ cases! {
     a_product_keeps_its_accumulators_in_registers,
     every_layout_of_operands_compiles,
     results_of_every_type_compile,
+    what_lies_beside_compiles,
     groups_compile,
     gathered_and_scattered_rows_compile,
 }
@@ -39,6 +40,7 @@ const LARGE: Form = Form {
     biased: false,
     weighted: false,
     activation: Activation::Identity,
+    beside: Beside::Nothing,
 };
 
 fn optional<T: LaunchArg<CompilationArg = BufferCompilationArg>>(
@@ -68,6 +70,7 @@ fn compile(toolkit: &Toolkit, form: Form, types: [ElemType; 2]) -> Result<Compil
         optional(form.biased),
         optional(form.weighted),
         optional(gathers),
+        buffer(),
         buffer(),
         ProblemCompilationArg {
             rows: (),
@@ -170,6 +173,38 @@ fn results_of_every_type_compile(toolkit: &Toolkit) -> Result<(), Error> {
         };
         compile(toolkit, form, [BF16; 2])?;
     }
+    Ok(())
+}
+
+/// Sums before an activation, and slopes, in registers alone: also where rows are gathered, and where matrices are transposed.
+fn what_lies_beside_compiles(toolkit: &Toolkit) -> Result<(), Error> {
+    let activations = [Activation::Relu, Activation::Silu, Activation::Gelu];
+    for (beside, activation) in [Beside::Before, Beside::SlopeAt]
+        .into_iter()
+        .flat_map(|beside| activations.map(|activation| (beside, activation)))
+    {
+        let form = Form {
+            beside,
+            activation,
+            groups: Groups::Rows,
+            ..LARGE
+        };
+        let compiled = compile(toolkit, form, [BF16; 2])?;
+        compiled.assert_sass("STG.E.128");
+        if beside == Beside::SlopeAt {
+            compiled.assert_sass("LDG.E.128");
+            compiled.assert_ptx("prefetch.global.L2");
+        }
+    }
+    let gathered = Form {
+        beside: Beside::Before,
+        activation: Activation::Silu,
+        groups: Groups::Rows,
+        majors: [Major::K, Major::Mn],
+        routing: Routing::Gather,
+        ..LARGE
+    };
+    compile(toolkit, gathered, [BF16; 2])?;
     Ok(())
 }
 
