@@ -10,7 +10,9 @@ use cubecl::std::tensor::TensorHandle;
 use girih::Bounds;
 use girih::device::Device;
 use girih_kernels::{
-    ScatterMode, gather, gather_into, paged_gather, scatter_into, take_along_axis,
+    CompactOptions, ScanOperation, ScanOptions, ScatterMode, SortOptions, UniqueOptions, bincount,
+    gather, gather_into, nonzero, paged_gather, scan, scatter_into, sort, sort_with_indices,
+    take_along_axis, unique,
 };
 use serde::Serialize;
 use std::time::Instant;
@@ -267,7 +269,69 @@ pub fn launchers(client: &Client) -> Vec<Call<'_>> {
                 .map_err(text)
         },
     ));
+    calls.extend(lists(client));
     calls
+}
+
+/// Elements of a list that is more than one cube has.
+const LIST: usize = 8192;
+
+/// Calls on lists, most of which are several launches.
+fn lists(client: &Client) -> Vec<Call<'_>> {
+    let text = |error: girih::Error| error.to_string();
+    let list = || {
+        let numbers: Vec<u32> = (0..LIST as u32)
+            .map(|at| at.wrapping_mul(0x9e37_79b1))
+            .collect();
+        let handle = client.create_from_slice(u32::as_bytes(&numbers));
+        TensorHandle::new_contiguous([LIST], handle, u32::elem_type_native())
+    };
+    let index = u32::elem_type_native();
+    let keys = list();
+    let of_sort = move || {
+        sort(client, &keys, 0, &SortOptions::default())
+            .map(drop)
+            .map_err(text)
+    };
+    let keys = list();
+    let of_places = move || {
+        sort_with_indices(client, &keys, 0, index, &SortOptions::default())
+            .map(drop)
+            .map_err(text)
+    };
+    let keys = list();
+    let of_unique = move || {
+        unique(client, &keys, UniqueOptions::default())
+            .map(drop)
+            .map_err(text)
+    };
+    let numbers = list();
+    let of_nonzero = move || {
+        nonzero(client, &numbers, CompactOptions::default())
+            .map(drop)
+            .map_err(text)
+    };
+    let numbers = list();
+    let of_scan = move || {
+        let options = ScanOptions::inclusive();
+        scan(client, &numbers, 0, ScanOperation::Sum, options)
+            .map(drop)
+            .map_err(text)
+    };
+    let numbers = list();
+    let of_bincount = move || {
+        bincount(client, &numbers, None, 256)
+            .map(drop)
+            .map_err(text)
+    };
+    vec![
+        Call::new("sort", "launcher", None, of_sort),
+        Call::new("sort_with_indices", "launcher", None, of_places),
+        Call::new("unique", "launcher", None, of_unique),
+        Call::new("nonzero", "launcher", None, of_nonzero),
+        Call::new("scan", "launcher", None, of_scan),
+        Call::new("bincount", "launcher", None, of_bincount),
+    ]
 }
 
 /// Times the calls whose name contains one of the filters, all where there are none, and prints a table of them.

@@ -1,6 +1,11 @@
 //! Sorts, and what is close to them: counts of values, the largest values, and values each once.
 
-use crate::error::{Error, Result};
+mod measurement;
+mod verify;
+
+pub use measurement::Measurement;
+
+use crate::error::Result;
 use crate::timing::{Schedule, Time, measure_launches};
 use cubecl::client::Client;
 use cubecl::future::block_on;
@@ -9,8 +14,8 @@ use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
 use girih_kernels::{
-    SortOptions, SortOrder, UniqueOptions, argsort, bincount, sort, sort_by, sort_pairs, top_k,
-    unique,
+    SortOptions, SortOrder, SortPath, UniqueOptions, argsort, bincount, sort, sort_by, sort_pairs,
+    sort_path, top_k, unique,
 };
 use serde::Serialize;
 use std::sync::Mutex;
@@ -38,6 +43,8 @@ impl SortOrder for LargestFirst {
 pub enum Op {
     /// Keys alone.
     SortKeys,
+    /// The same in one launch, where the device has that path.
+    SortKeysAtOnce,
     /// Keys, and 32 bits with each.
     SortPairs,
     /// The places of the sorted keys.
@@ -50,20 +57,24 @@ pub enum Op {
     TopK,
     /// The values that are there, of 2^16.
     Unique,
+    /// The same with a sort in one launch, where the device has that path.
+    UniqueAtOnce,
     /// Those, how often each is there, and which each key has.
     UniqueAll,
 }
 
 impl Op {
     /// Every one.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::SortKeys,
+        Self::SortKeysAtOnce,
         Self::SortPairs,
         Self::Argsort,
         Self::SortBy,
         Self::Bincount,
         Self::TopK,
         Self::Unique,
+        Self::UniqueAtOnce,
         Self::UniqueAll,
     ];
 
@@ -71,12 +82,14 @@ impl Op {
     pub const fn name(self) -> &'static str {
         match self {
             Self::SortKeys => "sort_keys",
+            Self::SortKeysAtOnce => "sort_keys_at_once",
             Self::SortPairs => "sort_pairs",
             Self::Argsort => "argsort",
             Self::SortBy => "sort_by",
             Self::Bincount => "bincount",
             Self::TopK => "top_k",
             Self::Unique => "unique",
+            Self::UniqueAtOnce => "unique_at_once",
             Self::UniqueAll => "unique_all",
         }
     }
@@ -101,9 +114,9 @@ impl Workload {
     pub const fn bytes(&self) -> usize {
         self.length
             * match self.op {
-                Op::SortKeys | Op::Argsort | Op::SortBy | Op::UniqueAll => 8,
+                Op::SortKeys | Op::SortKeysAtOnce | Op::Argsort | Op::SortBy | Op::UniqueAll => 8,
                 Op::SortPairs => 16,
-                Op::Bincount | Op::TopK | Op::Unique => 4,
+                Op::Bincount | Op::TopK | Op::Unique | Op::UniqueAtOnce => 4,
             }
     }
 
@@ -116,7 +129,7 @@ impl Workload {
     const fn shift(&self) -> u32 {
         match self.op {
             Op::Bincount => 24,
-            Op::Unique | Op::UniqueAll => 16,
+            Op::Unique | Op::UniqueAtOnce | Op::UniqueAll => 16,
             _ => 0,
         }
     }
@@ -229,6 +242,13 @@ impl Prepared {
         let index = u32::elem_type_native();
         let out = match self.workload.op {
             Op::SortKeys => vec![sort(client, keys, 0, &options)?],
+            Op::SortKeysAtOnce => {
+                let options = SortOptions {
+                    path: self.at_once(),
+                    ..options
+                };
+                vec![sort(client, keys, 0, &options)?]
+            }
             Op::SortPairs => {
                 let (keys, places) = sort_pairs(client, keys, &set.places, 0, &options)?;
                 vec![keys, places]
@@ -240,8 +260,15 @@ impl Prepared {
                 let (keys, places) = top_k(client, keys, 0, LARGEST, true, index)?;
                 vec![keys, places]
             }
-            Op::Unique => {
-                let found = unique(client, keys, UniqueOptions::default())?.values;
+            Op::Unique | Op::UniqueAtOnce => {
+                let options = UniqueOptions {
+                    sort: match self.workload.op {
+                        Op::UniqueAtOnce => self.at_once(),
+                        _ => None,
+                    },
+                    ..UniqueOptions::default()
+                };
+                let found = unique(client, keys, options)?.values;
                 vec![found.room().clone(), found.count_on_device().clone()]
             }
             Op::UniqueAll => {
@@ -267,6 +294,19 @@ impl Prepared {
         Ok(())
     }
 
+    /// The path of a sort in one launch, where the device has it.
+    fn at_once(&self) -> Option<SortPath> {
+        let path = Some(SortPath::AtOnce);
+        let options = SortOptions {
+            path,
+            ..SortOptions::default()
+        };
+        let shape = [1, self.workload.length];
+        sort_path(&self.client, u32::elem_type_native(), None, shape, &options)
+            .ok()
+            .and(path)
+    }
+
     /// Times launches.
     ///
     /// # Errors
@@ -274,171 +314,6 @@ impl Prepared {
     /// As of [`measure`](crate::measure).
     pub fn measure(&self, schedule: Schedule) -> Result<Time> {
         measure_launches(&self.client, |turn| self.launch(turn), schedule)
-    }
-
-    /// Checks all that the last launches gave.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Wrong`] for the first element that is wrong, [`Error::Server`] where a launch failed.
-    pub fn verify(&self) -> Result<()> {
-        for set in &self.sets {
-            let handles = set
-                .out
-                .lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner());
-            let mut out = vec![];
-            for handle in handles.iter() {
-                let bytes = self.client.read_one(handle.clone())?;
-                out.push(u32::from_bytes(&bytes).to_vec());
-            }
-            match (self.workload.op, out.as_slice()) {
-                (Op::SortKeys, [keys]) => self.sorted(set.seed, keys)?,
-                (Op::SortBy, [keys]) => {
-                    let ascending: Vec<u32> = keys.iter().rev().copied().collect();
-                    self.sorted(set.seed, &ascending)?;
-                }
-                (Op::SortPairs, [keys, places]) => {
-                    self.sorted(set.seed, keys)?;
-                    self.in_order(set.seed, places, Some(keys))?;
-                }
-                (Op::Argsort, [places]) => self.in_order(set.seed, places, None)?,
-                (Op::Bincount, [counts]) => self.counted(set.seed, counts)?,
-                (Op::TopK, [keys, places]) => self.largest(set.seed, keys, places)?,
-                (Op::Unique, [values, count]) => self.unique(set.seed, values, count, None)?,
-                (Op::UniqueAll, [values, count, counts, inverse]) => {
-                    self.unique(set.seed, values, count, Some([counts, inverse]))?;
-                }
-                _ => return self.wrong(0, 0, 0),
-            }
-        }
-        Ok(())
-    }
-
-    fn wrong(&self, at: usize, found: u32, expected: u32) -> Result<()> {
-        Err(Error::Wrong {
-            workload: self.workload.name(),
-            row: at,
-            column: 0,
-            found: found as f32,
-            expected: expected as f32,
-        })
-    }
-
-    /// Keys are in order, and all there: their sum and that of their squares are those of the input.
-    fn sorted(&self, seed: u32, keys: &[u32]) -> Result<()> {
-        let length = self.workload.length;
-        if let Some(at) = (1..length.min(keys.len())).find(|&at| keys[at - 1] > keys[at]) {
-            return self.wrong(at, keys[at], keys[at - 1]);
-        }
-        let sums = |keys: &mut dyn Iterator<Item = u32>| {
-            keys.map(u64::from).fold([0u64; 2], |[sum, squares], key| {
-                [
-                    sum.wrapping_add(key),
-                    squares.wrapping_add(key.wrapping_mul(key) ^ key << 7),
-                ]
-            })
-        };
-        let want = sums(&mut (0..length).map(|at| self.workload.key(at, seed)));
-        let found = sums(&mut keys.iter().copied().take(length));
-        match found == want && keys.len() >= length {
-            true => Ok(()),
-            false => self.wrong(length, found[0] as u32, want[0] as u32),
-        }
-    }
-
-    /// Places are those of ascending keys, equal ones in their order; `keys` has the keys that are there.
-    fn in_order(&self, seed: u32, places: &[u32], keys: Option<&Vec<u32>>) -> Result<()> {
-        let length = self.workload.length;
-        let mut last = None;
-        for at in 0..length {
-            let place = places.get(at).copied().unwrap_or(u32::MAX);
-            let key = self.workload.key(place as usize, seed);
-            let here = Some((key, place));
-            // Ascending pairs of distinct places below the length: all are there.
-            if last >= here || place as usize >= length {
-                return self.wrong(at, place, length as u32);
-            }
-            if let Some(found) = keys
-                .and_then(|keys| keys.get(at))
-                .filter(|found| **found != key)
-            {
-                return self.wrong(at, *found, key);
-            }
-            last = here;
-        }
-        Ok(())
-    }
-
-    fn counted(&self, seed: u32, counts: &[u32]) -> Result<()> {
-        let mut want = vec![0u32; BINS];
-        for at in 0..self.workload.length {
-            want[self.workload.key(at, seed) as usize] += 1;
-        }
-        match (0..BINS).find(|&bin| counts.get(bin) != Some(&want[bin])) {
-            None => Ok(()),
-            Some(bin) => self.wrong(bin, counts.get(bin).copied().unwrap_or(0), want[bin]),
-        }
-    }
-
-    /// The values are those that are there, in order; so are their counts, and each key is its value.
-    fn unique(
-        &self,
-        seed: u32,
-        values: &[u32],
-        count: &[u32],
-        others: Option<[&Vec<u32>; 2]>,
-    ) -> Result<()> {
-        let length = self.workload.length;
-        let mut counts = vec![0u32; 1 << 16];
-        (0..length).for_each(|at| counts[self.workload.key(at, seed) as usize] += 1);
-        let there = (0u32..).zip(&counts).filter(|(_, count)| **count > 0);
-        let want: Vec<(u32, u32)> = there.map(|(value, count)| (value, *count)).collect();
-        if count.first() != Some(&(want.len() as u32)) {
-            return self.wrong(0, count.first().copied().unwrap_or(0), want.len() as u32);
-        }
-        for (at, &(value, _)) in want.iter().enumerate() {
-            if values.get(at) != Some(&value) {
-                return self.wrong(at, values.get(at).copied().unwrap_or(0), value);
-            }
-        }
-        let Some([found, inverse]) = others else {
-            return Ok(());
-        };
-        for (at, &(_, count)) in want.iter().enumerate() {
-            if found.get(at) != Some(&count) {
-                return self.wrong(at, found.get(at).copied().unwrap_or(0), count);
-            }
-        }
-        for at in 0..length {
-            let place = inverse.get(at).copied().unwrap_or(u32::MAX);
-            let key = self.workload.key(at, seed);
-            if want.get(place as usize).map(|(value, _)| *value) != Some(key) {
-                return self.wrong(at, place, key);
-            }
-        }
-        Ok(())
-    }
-
-    fn largest(&self, seed: u32, keys: &[u32], places: &[u32]) -> Result<()> {
-        let mut want: Vec<(u32, u32)> = vec![];
-        for at in 0..self.workload.length {
-            want.push((self.workload.key(at, seed), u32::MAX - at as u32));
-            if want.len() > 4 * LARGEST {
-                want.sort_unstable_by(|a, b| b.cmp(a));
-                want.truncate(LARGEST);
-            }
-        }
-        want.sort_unstable_by(|a, b| b.cmp(a));
-        for (at, &(key, rest)) in want.iter().take(LARGEST).enumerate() {
-            if keys.get(at) != Some(&key) {
-                return self.wrong(at, keys.get(at).copied().unwrap_or(0), key);
-            }
-            if places.get(at) != Some(&(u32::MAX - rest)) {
-                return self.wrong(at, places.get(at).copied().unwrap_or(0), u32::MAX - rest);
-            }
-        }
-        Ok(())
     }
 }
 
@@ -472,92 +347,10 @@ fn set(client: &Client, workload: &Workload, seed: u32) -> Set {
     set
 }
 
-/// One workload's times on one device; one line of JSON.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Measurement {
-    /// Who was measured: `girih`.
-    pub peer: &'static str,
-    /// The workload in words.
-    pub name: String,
-    /// What is done.
-    pub op: Op,
-    /// The type of the keys.
-    pub dtype: &'static str,
-    /// How many keys.
-    pub rows: usize,
-    /// One key in a row of the table.
-    pub columns: usize,
-    /// The keys: each any number.
-    pub data: &'static str,
-    /// The least bytes read and written.
-    pub bytes: usize,
-    /// Times of a launch.
-    #[serde(flatten)]
-    pub time: Time,
-    /// Keys by the window, in 10^9 a second.
-    pub items_per_ns: f64,
-    /// Launches timed one by one, and launches of a window.
-    pub launches: usize,
-    /// The device's own name.
-    pub device: String,
-}
-
-impl Measurement {
-    /// Times a workload, and gives its number only where its output is right.
-    ///
-    /// # Errors
-    ///
-    /// Whatever [`Prepared::new`], [`Prepared::measure`] and [`Prepared::verify`] give.
-    pub fn take(client: &Client, workload: &Workload, schedule: Schedule) -> Result<Self> {
-        let time = {
-            let prepared = Prepared::new(client, *workload)?;
-            let time = prepared.measure(schedule)?;
-            prepared.verify()?;
-            time
-        };
-        client.memory_cleanup()?;
-        block_on(client.sync())?;
-        Ok(Self {
-            peer: "girih",
-            name: workload.name(),
-            op: workload.op,
-            dtype: "u32",
-            rows: workload.length,
-            columns: 1,
-            data: "uniform",
-            bytes: workload.bytes(),
-            time,
-            items_per_ns: workload.length as f64 / time.window_us / 1e3,
-            launches: schedule.launches,
-            device: Device::of(client).name(),
-        })
-    }
-
-    /// The head of a table of [`row`](Self::row)s.
-    pub fn header() -> String {
-        format!(
-            "{:<42} {:>11} {:>11} {:>12} {:>10} {:>9}",
-            "sort", "median us", "window us", "keys per ns", "enqueue us", "first ms"
-        )
-    }
-
-    /// A line of the table.
-    pub fn row(&self) -> String {
-        format!(
-            "{:<42} {:>11.2} {:>11.2} {:>12.3} {:>10.2} {:>9.1}",
-            self.name,
-            self.time.median_us,
-            self.time.window_us,
-            self.items_per_ns,
-            self.time.enqueue_us,
-            self.time.first_us / 1e3
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use girih_testkit::Rt;
 
     #[test]

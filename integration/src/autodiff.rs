@@ -7,10 +7,18 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Autodiff, TensorMetadata};
 use burn::tensor::Shape;
 use girih::Bounds;
-use girih_kernels::{Duplicates, ScatterMode, ScatterOptions};
+use girih_kernels::{Duplicates, GatherOptions, ScatterMode, ScatterOptions};
 
 use crate::IndexBackend;
 use crate::gradients::{Combined, lost};
+
+/// The op reported an offence; its gradient has nothing to add.
+pub(crate) fn unreported(bounds: Bounds) -> Bounds {
+    match bounds {
+        Bounds::Report => Bounds::Mask,
+        other => other,
+    }
+}
 
 /// What a backward pass keeps of its op.
 #[derive(Debug, Clone)]
@@ -22,11 +30,7 @@ pub(crate) struct Kept<B: IndexBackend> {
 
 impl<B: IndexBackend> Kept<B> {
     fn new(index: &IntTensor<B>, axis: usize, options: ScatterOptions) -> Self {
-        // The op reported an offence; its gradient has nothing to add.
-        let bounds = match options.bounds {
-            Bounds::Report => Bounds::Mask,
-            other => other,
-        };
+        let bounds = unreported(options.bounds);
         Self {
             index: index.clone(),
             axis,
@@ -36,7 +40,8 @@ impl<B: IndexBackend> Kept<B> {
 
     /// The gradient of updates: each is the gradient of the slice it went to.
     pub(crate) fn gather(&self, gradient: FloatTensor<B>) -> FloatTensor<B> {
-        B::gather_float_alone(gradient, self.index.clone(), self.axis, self.options.bounds)
+        let options = self.options.bounds.into();
+        B::gather_float_alone(gradient, self.index.clone(), self.axis, options)
     }
 
     /// The gradient of a table: each slice is the sum of the gradients of its copies.
@@ -87,16 +92,74 @@ impl<B: IndexBackend> Kept<B> {
     }
 }
 
+/// What a backward pass keeps of a gather.
+#[derive(Debug, Clone)]
+struct Gathered<B: IndexBackend> {
+    index: IntTensor<B>,
+    axis: usize,
+    options: GatherOptions,
+}
+
+impl<B: IndexBackend> Gathered<B> {
+    fn new(index: &IntTensor<B>, axis: usize, options: GatherOptions) -> Self {
+        Self {
+            index: index.clone(),
+            axis,
+            options: GatherOptions {
+                bounds: unreported(options.bounds),
+                ..options
+            },
+        }
+    }
+
+    /// The gradient of the gradient of a table: of each slice that was added, its copy of the gradient; of the padding's 0.
+    fn gather(self, gradient: FloatTensor<B>) -> FloatTensor<B> {
+        let Self {
+            index,
+            axis,
+            options,
+        } = self;
+        let gradient = match options.padding {
+            None => gradient,
+            Some(padding) => {
+                let (place, dtype) = (padding as i64, index.dtype().into());
+                let padding = B::int_arange(place..place + 1, &gradient.device(), dtype);
+                Kept::<B>::new(&padding, axis, Bounds::Mask.into()).zero_written(gradient)
+            }
+        };
+        B::gather_float_alone(gradient, index, axis, options)
+    }
+}
+
 #[derive(Debug)]
 struct Gather;
 
 impl<B: IndexBackend> Backward<B, 1> for Gather {
-    type State = (Kept<B>, usize);
+    type State = (Gathered<B>, usize);
 
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
         let (kept, extent) = ops.state;
+        let Gathered {
+            index,
+            axis,
+            options,
+        } = kept;
         unary::<B, _>(ops.parents, ops.node, grads, |gradient| {
-            kept.scatter_sum(gradient, extent)
+            B::gather_backward_float(gradient, index, axis, extent, options)
+        });
+    }
+}
+
+#[derive(Debug)]
+struct GatherBackward;
+
+impl<B: IndexBackend> Backward<B, 1> for GatherBackward {
+    type State = Gathered<B>;
+
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let kept = ops.state;
+        unary::<B, _>(ops.parents, ops.node, grads, |gradient| {
+            kept.gather(gradient)
         });
     }
 }
@@ -194,14 +257,14 @@ fn tracked_gather<B: IndexBackend, C: CheckpointStrategy, R>(
     table: FloatTensor<Autodiff<B, C>>,
     index: IntTensor<B>,
     axis: usize,
-    bounds: Bounds,
+    options: GatherOptions,
     run: impl FnOnce(FloatTensor<B>, IntTensor<B>) -> (FloatTensor<B>, R),
 ) -> (FloatTensor<Autodiff<B, C>>, R) {
     // The guard of the node is taken before its tensor.
     let ops = Gather.prepare::<C>([table.node()]).compute_bound();
     let table = table.into_primitive();
     let extent = table.shape()[axis];
-    let kept = |index: &IntTensor<B>| Kept::<B>::new(index, axis, bounds.into());
+    let kept = |index: &IntTensor<B>| Gathered::<B>::new(index, axis, options);
     remembered!(ops, (kept(&index), extent), run(table, index))
 }
 
@@ -263,10 +326,10 @@ impl<B: IndexBackend, C: CheckpointStrategy> IndexBackend for Autodiff<B, C> {
         table: FloatTensor<Self>,
         index: IntTensor<Self>,
         axis: usize,
-        bounds: Bounds,
+        options: GatherOptions,
     ) -> (FloatTensor<Self>, IntTensor<Self>) {
-        tracked_gather::<B, C, _>(table, index, axis, bounds, |table, index| {
-            B::gather_float(table, index, axis, bounds)
+        tracked_gather::<B, C, _>(table, index, axis, options, |table, index| {
+            B::gather_float(table, index, axis, options)
         })
     }
 
@@ -274,10 +337,29 @@ impl<B: IndexBackend, C: CheckpointStrategy> IndexBackend for Autodiff<B, C> {
         table: FloatTensor<Self>,
         index: IntTensor<Self>,
         axis: usize,
-        bounds: Bounds,
+        options: GatherOptions,
     ) -> FloatTensor<Self> {
-        let run = |table, index| (B::gather_float_alone(table, index, axis, bounds), ());
-        tracked_gather::<B, C, _>(table, index, axis, bounds, run).0
+        let run = |table, index| (B::gather_float_alone(table, index, axis, options), ());
+        tracked_gather::<B, C, _>(table, index, axis, options, run).0
+    }
+
+    fn gather_backward_float(
+        gradient: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        options: GatherOptions,
+    ) -> FloatTensor<Self> {
+        let ops = GatherBackward
+            .prepare::<C>([gradient.node()])
+            .compute_bound();
+        let gradient = gradient.into_primitive();
+        let kept = |index: &IntTensor<B>| Gathered::<B>::new(index, axis, options);
+        let run = |gradient, index| {
+            let sums = B::gather_backward_float(gradient, index, axis, extent, options);
+            (sums, ())
+        };
+        remembered!(ops, kept(&index), run(gradient, index)).0
     }
 
     fn gather_int_alone(

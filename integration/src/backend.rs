@@ -9,7 +9,7 @@ use burn::backend::{
     tensor::{FloatTensor, IntTensor},
 };
 use girih::Bounds;
-use girih_kernels::{ScatterMode, ScatterOptions};
+use girih_kernels::{GatherOptions, ScatterMode, ScatterOptions};
 
 /// Gather and scatter on a backend's own tensors.
 ///
@@ -24,12 +24,12 @@ use girih_kernels::{ScatterMode, ScatterOptions};
 )]
 pub trait IndexBackend: Backend {
     /// Slices of a float table.
-    #[fusion(meta = metadata::gather)]
+    #[fusion(meta = metadata::gather_float)]
     fn gather_float(
         table: FloatTensor<Self>,
         index: IntTensor<Self>,
         axis: usize,
-        bounds: Bounds,
+        options: GatherOptions,
     ) -> (FloatTensor<Self>, IntTensor<Self>);
 
     /// Slices of an integer table.
@@ -43,12 +43,23 @@ pub trait IndexBackend: Backend {
 
     /// Slices of a float table without a record, which under fusion costs as much as the slices do: under any policy but
     /// [`Bounds::Report`].
-    #[fusion(meta = metadata::gather_alone)]
+    #[fusion(meta = metadata::gather_float_alone)]
     fn gather_float_alone(
         table: FloatTensor<Self>,
         index: IntTensor<Self>,
         axis: usize,
-        bounds: Bounds,
+        options: GatherOptions,
+    ) -> FloatTensor<Self>;
+
+    /// The gradient of a float table of which slices were gathered, with so many along the axis: under any policy but
+    /// [`Bounds::Report`].
+    #[fusion(meta = metadata::gather_backward)]
+    fn gather_backward_float(
+        gradient: FloatTensor<Self>,
+        index: IntTensor<Self>,
+        axis: usize,
+        extent: usize,
+        options: GatherOptions,
     ) -> FloatTensor<Self>;
 
     /// The same of an integer table.
@@ -149,7 +160,7 @@ pub trait IndexBackend: Backend {
 /// the functions that [`cube`](crate::cube) allocates with.
 #[cfg(feature = "fusion")]
 mod metadata {
-    use super::{Bounds, ScatterMode, ScatterOptions};
+    use super::{Bounds, GatherOptions, ScatterMode, ScatterOptions};
     use crate::cube::{RECORD_DTYPE, record_shape, with_extent};
     use burn::backend::fusion::custom::TensorSpec;
 
@@ -166,6 +177,34 @@ mod metadata {
         bounds: &Bounds,
     ) -> Outputs {
         scatter_sum(table, index, axis, &index.shape[0], &(*bounds).into())
+    }
+
+    pub(super) fn gather_float(
+        table: &TensorSpec,
+        index: &TensorSpec,
+        axis: &usize,
+        options: &GatherOptions,
+    ) -> Outputs {
+        gather(table, index, axis, &options.bounds)
+    }
+
+    pub(super) fn gather_float_alone(
+        table: &TensorSpec,
+        index: &TensorSpec,
+        axis: &usize,
+        options: &GatherOptions,
+    ) -> TensorSpec {
+        gather_float(table, index, axis, options).0
+    }
+
+    pub(super) fn gather_backward(
+        gradient: &TensorSpec,
+        _index: &TensorSpec,
+        axis: &usize,
+        extent: &usize,
+        _options: &GatherOptions,
+    ) -> TensorSpec {
+        TensorSpec::new(with_extent(&gradient.shape, *axis, *extent), gradient.dtype)
     }
 
     pub(super) fn gather_alone(

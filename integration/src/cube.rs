@@ -10,7 +10,7 @@ use burn_cubecl::{
 };
 use cubecl::{client::Client, std::tensor::TensorHandle};
 use girih::{Bounds, view::Report};
-use girih_kernels::{ScatterMode, ScatterOptions};
+use girih_kernels::{GatherOptions, ScatterMode, ScatterOptions, gather_backward};
 
 use crate::IndexBackend;
 
@@ -34,9 +34,9 @@ impl IndexBackend for CubeBackend {
         table: CubeTensor,
         index: CubeTensor,
         axis: usize,
-        bounds: Bounds,
+        options: GatherOptions,
     ) -> (CubeTensor, CubeTensor) {
-        gather(table, index, axis, bounds)
+        gather(table, index, axis, options.bounds)
     }
 
     fn gather_int(
@@ -116,9 +116,22 @@ impl IndexBackend for CubeBackend {
         table: CubeTensor,
         index: CubeTensor,
         axis: usize,
-        bounds: Bounds,
+        options: GatherOptions,
     ) -> CubeTensor {
-        gathered(table, index, axis, bounds).0
+        gathered(table, index, axis, options.bounds).0
+    }
+
+    fn gather_backward_float(
+        gradient: CubeTensor,
+        index: CubeTensor,
+        axis: usize,
+        extent: usize,
+        options: GatherOptions,
+    ) -> CubeTensor {
+        let out = Place::of(&gradient);
+        let [gradient, index] = [gradient, index].map(handle);
+        let sums = gather_backward(&out.client, &gradient, &index, axis, extent, options);
+        out.tensor(sums.unwrap_or_else(unchecked_call))
     }
 
     fn gather_int_alone(
@@ -240,6 +253,10 @@ pub(crate) fn unchecked_call<T>(refused: girih::Error) -> T {
 /// walk its strides, else a copy.
 pub(crate) fn writable(target: CubeTensor) -> CubeTensor {
     let target = rows(target);
+    // Burn's own look at strides is not for tensors without elements, which nobody writes to.
+    if target.meta.shape().contains(&0) {
+        return target;
+    }
     // Three axes leave at most two on either side of the indexed one, which is what the kernels walk.
     let walked = target.is_contiguous() || target.rank() <= 3;
     match target.can_mut() && target.is_nonoverlapping() && walked {

@@ -3,7 +3,7 @@
 use burn::backend::{Dispatch, DispatchTensor};
 use burn::tensor::{Float, Int, kind::Basic};
 use girih::Bounds;
-use girih_kernels::{Determinism, ScanOperation, ScatterMode, ScatterOptions};
+use girih_kernels::{Determinism, GatherOptions, ScanOperation, ScatterMode, ScatterOptions};
 
 use crate::{IndexBackend, ScanBackend};
 
@@ -25,7 +25,7 @@ pub(crate) mod sealed {
             table: DispatchTensor,
             index: DispatchTensor,
             axis: usize,
-            bounds: Bounds,
+            options: GatherOptions,
         ) -> Recorded;
 
         fn scatter(
@@ -62,21 +62,23 @@ pub(crate) mod sealed {
 }
 
 macro_rules! ops {
-    ($kind:ident: $gather:ident, $gather_alone:ident, $scatter:ident, $scatter_alone:ident, $scatter_sum:ident, $sum_alone:ident, $scan:ident,
+    ($kind:ident $(by $bounds:ident)?: $gather:ident, $gather_alone:ident, $scatter:ident, $scatter_alone:ident, $scatter_sum:ident, $sum_alone:ident, $scan:ident,
      $select:ident, $first:ident) => {
         impl sealed::Ops for $kind {
             fn gather(
                 table: DispatchTensor,
                 index: DispatchTensor,
                 axis: usize,
-                bounds: Bounds,
+                options: GatherOptions,
             ) -> Recorded {
-                match bounds {
+                // Integers have no gradient that options could say anything of.
+                let given = options$(.$bounds)?;
+                match options.bounds {
                     Bounds::Report => {
-                        let (values, record) = Dispatch::$gather(table, index, axis, bounds);
+                        let (values, record) = Dispatch::$gather(table, index, axis, given);
                         (values, Some(record))
                     }
-                    _ => (Dispatch::$gather_alone(table, index, axis, bounds), None),
+                    _ => (Dispatch::$gather_alone(table, index, axis, given), None),
                 }
             }
 
@@ -145,4 +147,4 @@ macro_rules! ops {
     };
 }
 ops!(Float: gather_float, gather_float_alone, scatter_float, scatter_float_alone, scatter_sum_float, scatter_sum_float_alone, scan_float, select_masked_float, first_float);
-ops!(Int: gather_int, gather_int_alone, scatter_int, scatter_int_alone, scatter_sum_int, scatter_sum_int_alone, scan_int, select_masked_int, first_int);
+ops!(Int by bounds: gather_int, gather_int_alone, scatter_int, scatter_int_alone, scatter_sum_int, scatter_sum_int_alone, scan_int, select_masked_int, first_int);

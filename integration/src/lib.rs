@@ -19,7 +19,7 @@
 //!
 //! | op | result | gradient |
 //! |---|---|---|
-//! | [`gather`] | `out[.., n, ..] = table[.., index[n], ..]` | table: [`scatter_sum`] of the result's gradient |
+//! | [`gather`] | `out[.., n, ..] = table[.., index[n], ..]` | table: sums of the gradients of each slice's copies |
 //! | [`scatter`] with [`Scatter::Add`] | `target[.., index[n], ..] += updates[.., n, ..]` | target: itself; updates: [`gather`] |
 //! | [`scatter`] with [`Scatter::Set`] | `target[.., index[n], ..] = updates[.., n, ..]` | target: zero where written; updates: [`gather`] |
 //! | [`scatter`] with [`Scatter::Mul`] | `target[.., index[n], ..] *= updates[.., n, ..]` | that of factors |
@@ -42,7 +42,7 @@
 //! | [`matmul`](matmul()), [`grouped_matmul`], [`gather_matmul`] | products of matrices, of rows in groups, of rows that an index names | both operands |
 //! | [`matmul_scatter`] | products of rows in groups, weighted and added up | rows, matrices, factors |
 //!
-//! [`MoeLayer`] is a mixture of experts made of these.
+//! [`MoeLayer`] is a mixture of experts.
 //!
 //! The `..` stand for the other axes, which keep their extents; an axis below 0 counts from the end. The index is a tensor of rank 1 of any
 //! integer type. Tensors of integers go through the same ops, without gradients. [`IndexOps`] has the
@@ -67,6 +67,7 @@ mod kind;
 mod lookup;
 mod matmul;
 mod methods;
+mod moe;
 pub mod nn;
 mod ops;
 mod scan;
@@ -76,23 +77,23 @@ mod unique;
 mod validate;
 
 pub use backend::IndexBackend;
-pub use bag::{Bag, BagBackend, BagOptions, Grouping, Listed, embedding_bag, segment_reduce};
+pub use bag::{
+    Bag, BagBackend, BagOptions, Grouping, Listed, SegmentKind, embedding_bag, segment_reduce,
+};
 pub use burn_cubecl::CubeBackend;
 pub use checked::Checked;
 pub use error::Error;
 pub use girih::{Bounds, view::Offence};
 pub use girih_kernels::{
-    Determinism, Duplicates, Reduction, ScanOperation, ScatterMode as Scatter, ScatterOptions,
-    ScatterPath, Side, SparseStep,
+    BagBackwardOptions, Determinism, Duplicates, GatherOptions, Reduction, ScanOperation,
+    ScatterMode as Scatter, ScatterOptions, ScatterPath, Side, SparseStep,
 };
 pub use histogram::{HistogramBackend, histogram, weighted_bincount, weighted_histogram};
 pub use kind::Kind;
 pub use lookup::{LookupBackend, LookupKind, paged_gather, sum_along_axis, take_along_axis};
-pub use matmul::{
-    MatmulBackend, MoeActivation, MoeLayer, MoeLayerConfig, gather_matmul, grouped_matmul, matmul,
-    matmul_scatter,
-};
+pub use matmul::{MatmulBackend, gather_matmul, grouped_matmul, matmul, matmul_scatter};
 pub use methods::IndexOps;
+pub use moe::{MoeActivation, MoeBackend, MoeLayer, MoeLayerConfig, Wanted};
 pub use ops::{gather, scatter, scatter_sum};
 pub use scan::{
     ScanBackend, argwhere, cummax, cummin, cumprod, cumsum, mask_select, nonzero, scan,

@@ -2,7 +2,7 @@
 
 use burn::tensor::{AsIndex, Int, Tensor};
 
-use crate::{Bounds, Checked, Error, Kind, Scatter, ScatterOptions};
+use crate::{Checked, Error, GatherOptions, Kind, Scatter, ScatterOptions};
 
 /// [`gather`](crate::gather()), [`scatter`](crate::scatter()) and
 /// [`scatter_sum`](crate::scatter_sum) as methods of a tensor, named so that none hides one of Burn's. An axis below 0 counts
@@ -16,7 +16,7 @@ use crate::{Bounds, Checked, Error, Kind, Scatter, ScatterOptions};
 /// let table = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0]], &device);
 /// let index = Tensor::<1, Int>::from_ints([1, 1, 0], &device);
 /// let rows = table.gather_rows(index, Bounds::Report)?.check()?;
-/// assert_eq!(rows.to_data().to_vec::<f32>().unwrap(), [3.0, 4.0, 3.0, 4.0, 1.0, 2.0]);
+/// assert_eq!(rows.to_data().try_to_vec::<f32>().unwrap(), [3.0, 4.0, 3.0, 4.0, 1.0, 2.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
@@ -25,8 +25,12 @@ pub trait IndexOps: Sized {
     ///
     /// # Errors
     /// See [`gather`](crate::gather()).
-    fn gather_rows(self, index: Tensor<1, Int>, bounds: Bounds) -> Result<Checked<Self>, Error> {
-        self.gather_along(0, index, bounds)
+    fn gather_rows(
+        self,
+        index: Tensor<1, Int>,
+        options: impl Into<GatherOptions>,
+    ) -> Result<Checked<Self>, Error> {
+        self.gather_along(0, index, options)
     }
 
     /// Slices along any axis.
@@ -37,7 +41,7 @@ pub trait IndexOps: Sized {
         self,
         axis: impl AsIndex,
         index: Tensor<1, Int>,
-        bounds: Bounds,
+        options: impl Into<GatherOptions>,
     ) -> Result<Checked<Self>, Error>;
 
     /// This tensor with slices written or combined with along an axis.
@@ -71,9 +75,9 @@ impl<const D: usize, K: Kind> IndexOps for Tensor<D, K> {
         self,
         axis: impl AsIndex,
         index: Tensor<1, Int>,
-        bounds: Bounds,
+        options: impl Into<GatherOptions>,
     ) -> Result<Checked<Self>, Error> {
-        crate::gather(self, axis, index, bounds)
+        crate::gather(self, axis, index, options)
     }
 
     fn scatter_along(

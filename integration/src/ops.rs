@@ -1,8 +1,9 @@
 //! The ops.
 
 use burn::tensor::{AsIndex, Int, Tensor};
+#[cfg(doc)]
 use girih::Bounds;
-use girih_kernels::{ScatterMode, ScatterOptions};
+use girih_kernels::{GatherOptions, ScatterMode, ScatterOptions};
 
 use crate::checked::{Report, checked};
 use crate::kind::Kind;
@@ -11,10 +12,14 @@ use crate::{Checked, Error};
 
 /// Slices of `table` along `axis`: `out[.., n, ..] = table[.., index[n], ..]`.
 ///
-/// An axis below 0 counts from the end. Indices count from 0; one may occur many times. An index out of range is what `bounds` says: it gives
-/// zeros under `Mask` and `Report`, the nearest slice under `Clamp`, a slice counted from the end
-/// under `Wrap` (zeros beyond that), and undefined behaviour under `Assume`. The gradient of
-/// `table` is the sum of the gradients of the copies of each slice.
+/// An axis below 0 counts from the end. `options` are [`GatherOptions`](crate::GatherOptions), or [`Bounds`] alone. Indices count
+/// from 0; one may occur many times. An index out of range is what the bounds say: it gives zeros under `Mask` and `Report`, the
+/// nearest slice under `Clamp`, a slice counted from the end under `Wrap` (zeros beyond that), and undefined behaviour under
+/// `Assume`.
+///
+/// The gradient of `table` is the sum of the gradients of the copies of each slice, but for the padding's, which is 0: scattered by
+/// atomics, or with [`Determinism::RunToRun`](crate::Determinism::RunToRun) added up in the order of the indices, so that it is the
+/// same in every run.
 ///
 /// # Errors
 /// Every [`Error`] but [`Error::Read`], before anything runs.
@@ -27,7 +32,7 @@ use crate::{Checked, Error};
 /// let table = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0]], &device);
 /// let index = Tensor::<1, Int>::from_ints([1, 9], &device);
 /// let columns = gather(table, 1, index, Bounds::Clamp)?.into_inner();
-/// assert_eq!(columns.to_data().to_vec::<f32>().unwrap(), [2.0, 2.0, 4.0, 4.0]);
+/// assert_eq!(columns.to_data().try_to_vec::<f32>().unwrap(), [2.0, 2.0, 4.0, 4.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
@@ -35,13 +40,14 @@ pub fn gather<const D: usize, K: Kind>(
     table: Tensor<D, K>,
     axis: impl AsIndex,
     index: Tensor<1, Int>,
-    bounds: Bounds,
+    options: impl Into<GatherOptions>,
 ) -> Result<Checked<Tensor<D, K>>, Error> {
+    let options = options.into();
     let call = Call::new("gather", Argument::new("table", &table), axis)?;
-    call.gathers(&index, bounds)?;
+    call.gathers(&index, &options)?;
     let axis = call.axis();
-    let report = Report::new(&index, axis, call.extent(), bounds);
-    let outputs = K::gather(table.into_dispatch(), index.into_dispatch(), axis, bounds);
+    let report = Report::new(&index, axis, call.extent(), options.bounds);
+    let outputs = K::gather(table.into_dispatch(), index.into_dispatch(), axis, options);
     Ok(checked(outputs, report))
 }
 
@@ -73,7 +79,7 @@ pub fn gather<const D: usize, K: Kind>(
 /// let updates = Tensor::<1>::from_floats([10.0, 20.0, 30.0], &device);
 /// let index = Tensor::<1, Int>::from_ints([2, 0, 2], &device);
 /// let sums = scatter(target, 0, index, updates, Scatter::Add, Bounds::Mask)?.into_inner();
-/// assert_eq!(sums.to_data().to_vec::<f32>().unwrap(), [21.0, 1.0, 41.0]);
+/// assert_eq!(sums.to_data().try_to_vec::<f32>().unwrap(), [21.0, 1.0, 41.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
@@ -124,7 +130,7 @@ pub fn scatter<const D: usize, K: Kind>(
 /// let updates = Tensor::<1>::from_floats([10.0, 20.0, 30.0], &device);
 /// let index = Tensor::<1, Int>::from_ints([2, 0, 2], &device);
 /// let sums = scatter_sum(updates, 0, index, 4, Bounds::Mask)?.into_inner();
-/// assert_eq!(sums.to_data().to_vec::<f32>().unwrap(), [20.0, 0.0, 40.0, 0.0]);
+/// assert_eq!(sums.to_data().try_to_vec::<f32>().unwrap(), [20.0, 0.0, 40.0, 0.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```

@@ -15,7 +15,8 @@ use burn_cubecl::CubeDevice;
 use cubecl::ir::ElemType;
 use girih::Bounds;
 use girih_kernels::{
-    ScatterMode, ScatterOptions, SortOptions, sort_path, supports_scatter, supports_scatter_options,
+    Determinism, Duplicates, GatherOptions, ScatterMode, ScatterOptions, SortOptions, sort_path,
+    supports_gather_backward, supports_scatter, supports_scatter_options,
 };
 
 use crate::Error;
@@ -105,20 +106,58 @@ impl Call {
 
     /// The device gathers from the first tensor with these indices, and where gradients are asked for
     /// sums those of the copies.
-    pub(crate) fn gathers(&self, index: &Tensor<1, Int>, bounds: Bounds) -> Result<(), Error> {
+    pub(crate) fn gathers(
+        &self,
+        index: &Tensor<1, Int>,
+        options: &GatherOptions,
+    ) -> Result<(), Error> {
         let index = self.beside(Argument::new("index", index))?;
         let types = self.elements(&index)?;
-        let tracked = self.is_tracked();
-        self.client
-            .once(Question::Gathers(types, tracked), |client| {
-                let [element, by] = types;
-                girih_kernels::supports_gather(client, element, by)?;
-                if tracked {
-                    supports_scatter(client, element, by, ScatterMode::Add, 1)?;
-                }
-                Ok(())
-            })?;
-        self.reports(bounds)
+        let sums = self
+            .is_tracked()
+            .then_some((self.axis, options.determinism));
+        self.client.once(Question::Gathers(types, sums), |client| {
+            let [element, by] = types;
+            girih_kernels::supports_gather(client, element, by)?;
+            if let Some((axis, determinism)) = sums {
+                supports_gather_backward(client, element, by, axis, determinism)?;
+            }
+            Ok(())
+        })?;
+        if sums.is_some_and(|(axis, by)| axis > 0 && by == Determinism::RunToRun) {
+            let extents = [self.extent(), index.shape[0]];
+            let deterministic = Duplicates::Deterministic.into();
+            self.scatters_slices(types, extents, ScatterMode::Add, &deterministic)?;
+        }
+        self.pads(options.padding, self.extent())?;
+        self.reports(options.bounds)
+    }
+
+    /// The device scatters so many slices, as the first tensor has along the axis, to so many.
+    fn scatters_slices(
+        &self,
+        types: [ElemType; 2],
+        [extent, count]: [usize; 2],
+        mode: ScatterMode,
+        options: &ScatterOptions,
+    ) -> Result<(), Error> {
+        let shape = self.first.shape.iter().enumerate();
+        let others = shape.filter(|(axis, _)| *axis != self.axis);
+        let slice = others.map(|(_, extent)| extent).product();
+        let slices = [extent, count];
+        let question = Question::Scatters {
+            types,
+            mode,
+            slices,
+            slice,
+            options: *options,
+        };
+        self.client.once(question, |client| {
+            let [element, by] = types;
+            supports_scatter(client, element, by, mode, 1)?;
+            supports_scatter_options(client, element, mode, slices, slice, options)?;
+            Ok(())
+        })
     }
 
     /// Whether gradients may be asked for.
@@ -156,24 +195,7 @@ impl Call {
                 allowed: format!("{element}, as {} has", self.first.name),
             }));
         }
-        let slices = [extent, index.shape[0]];
-        let others = allowed
-            .iter()
-            .enumerate()
-            .filter(|(axis, _)| *axis != self.axis);
-        let slice = others.map(|(_, extent)| extent).product();
-        let question = Question::Scatters {
-            types: [element, by],
-            mode,
-            slices,
-            slice,
-            options: *options,
-        };
-        self.client.once(question, |client| {
-            supports_scatter(client, element, by, mode, 1)?;
-            supports_scatter_options(client, element, mode, slices, slice, options)?;
-            Ok(())
-        })?;
+        self.scatters_slices([element, by], [extent, index.shape[0]], mode, options)?;
         self.reports(options.bounds)
     }
 

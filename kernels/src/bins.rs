@@ -8,15 +8,18 @@ use cubecl::server::Handle;
 use girih::device;
 use girih::prelude::*;
 
-/// Words that are sent to the device rather than set by a launch, which takes longer to enqueue.
+/// Words that are sent to the device rather than set by a launch, which takes longer to enqueue; but for what a graph records, since
+/// it would send whatever the host's memory has by then.
 const FEW: usize = 1 << 14;
 
-/// So many words of 32 bits, all 0.
+/// So many words of 32 bits, all 0; of none memory that holds an element of any type, since an empty buffer is none on some devices.
 pub(crate) fn zeros(device: &device::Device, words: usize) -> Handle {
+    let client = device.client();
+    let words = if words == 0 { 2 } else { words };
     match words {
-        0..=FEW => device
-            .client()
-            .create_from_slice(u32::as_bytes(&vec![0u32; words.max(1)])),
+        0..=FEW if !client.is_capturing() => {
+            client.create_from_slice(u32::as_bytes(&vec![0u32; words]))
+        }
         _ => zeroed(device, 4 * words),
     }
 }

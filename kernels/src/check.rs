@@ -4,7 +4,7 @@ use crate::fold::fold;
 use cubecl::client::Client;
 use cubecl::ir::ElemType;
 use cubecl::std::tensor::{TensorHandle, into_contiguous};
-use girih::device::Device;
+use girih::device::{Device, Target};
 use girih::{Error, Result};
 
 /// The rank of a list of indices is 1, and its elements are integers that the device stores.
@@ -134,12 +134,12 @@ pub(crate) fn within(
             allowed: "a type that has one size on every device".into(),
         });
     }
-    let (shape, strides) = dims(tensor);
+    let (shape, strides) = (&tensor.shape()[..], &tensor.strides()[..]);
     if shape.len() != strides.len() {
         let given = format!("of shape {shape:?} and strides {strides:?}");
         return Err(refused(given, "a stride for each axis"));
     }
-    elements(call, argument, &shape)?;
+    elements(call, argument, shape)?;
     let [start, end] = [handle.offset_start, handle.offset_end].map(Option::unwrap_or_default);
     let Some(used) = start
         .checked_add(end)
@@ -149,19 +149,33 @@ pub(crate) fn within(
         let given = format!("at bytes {start}.. but the last {end} of a buffer of {size}");
         return Err(refused(given, "bytes of the buffer"));
     };
+    if start > 0 && !start.is_multiple_of(start_step(client, tensor.dtype)) {
+        let step = start_step(client, tensor.dtype);
+        let given = format!("at byte {start} of its buffer");
+        return Err(refused(given, &format!("a multiple of {step}")));
+    }
     let given = used as usize / tensor.dtype.size();
-    let needed = reach(&shape, &strides);
+    let needed = reach(shape, strides);
     if needed.is_some_and(|needed| needed <= given) {
         return Ok(());
     }
     Err(Error::Strides {
         call,
         argument,
-        shape,
-        strides,
+        shape: shape.to_vec(),
+        strides: strides.to_vec(),
         needed: needed.unwrap_or(usize::MAX),
         given,
     })
+}
+
+/// Bytes from one place in a buffer that a tensor may start at to the next: elements, or what the device binds buffers at.
+fn start_step(client: &Client, dtype: ElemType) -> u64 {
+    let size = dtype.size() as u64;
+    match Device::of(client).target() {
+        Target::Cpu | Target::Cuda | Target::Hip => size,
+        _ => client.properties().memory.alignment.max(size),
+    }
 }
 
 /// The elements of a buffer up to the last that the strides reach; `None` of more than can be counted, also where an extent of 0

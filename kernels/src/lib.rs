@@ -23,6 +23,7 @@
 //! | [`matmul`](matmul()), [`matmul_into`] | `out[.., m, n] =` the sum over `k` of `a[.., m, k] b[.., k, n]` |
 //! | [`grouped_matmul`], [`grouped_inner_matmul`] | the same for rows, or positions of `k`, in groups |
 //! | [`gather_matmul`], [`gather_matmul_scatter_into`] | the same with rows that lists name |
+//! | [`route_experts`], [`combine_experts`] | which tokens go to which experts, in whose order; what they made of a token added up |
 //! | [`unique`] | the values that are there, in order, how often, and which each element has |
 //!
 //! Tensors are [`TensorHandle`](cubecl::std::tensor::TensorHandle)s with any strides. Every call is checked before
@@ -61,6 +62,7 @@ mod along;
 mod bins;
 mod check;
 mod compact;
+mod experts;
 mod explain;
 mod fold;
 mod gather;
@@ -94,6 +96,10 @@ pub mod raw {
     /// Of compactions.
     pub mod compact {
         pub use crate::compact::raw::*;
+    }
+    /// Of mixtures of experts.
+    pub mod experts {
+        pub use crate::experts::raw::*;
     }
     /// Of products.
     pub mod matmul {
@@ -135,17 +141,23 @@ pub use compact::{
     CompactOptions, Compacted, NonZero, Partition, Predicate, Runs, Unique, UniqueOptions, nonzero,
     partition, run_length, select, select_by, unique, unique_consecutive,
 };
+pub use experts::{
+    CombineGradients, ExpertRoutes, ExpertsPass, ExpertsPlan, ExpertsSize, activate,
+    combine_experts, combine_experts_backward, explain_experts, route_experts,
+    route_experts_backward, supports_route_experts,
+};
 pub use explain::{
     Plan, explain_gather, explain_paged_gather, explain_scatter, explain_take_along_axis,
 };
 pub use gather::{gather, gather_into, supports_gather};
 pub use girih::{Bounds, Checked, Error, Result};
-pub use histogram::{bincount, bins_of, histogram, supports_histogram};
+pub use histogram::{Weights, bincount, bins_of, histogram, supports_histogram};
 pub use matmul::{
     Activation, MOST_GROUPS, MatmulOptions, MatmulPath, MatmulPlan, MatmulTile, Precision, Route,
-    Routed, explain_gather_matmul_scatter, explain_grouped_matmul, explain_matmul, gather_matmul,
-    gather_matmul_scatter_into, grouped_inner_matmul, grouped_matmul, grouped_matmul_into, matmul,
-    matmul_into, supports_matmul,
+    Routed, explain_gather_matmul, explain_gather_matmul_scatter, explain_grouped_inner_matmul,
+    explain_grouped_matmul, explain_matmul, gather_matmul, gather_matmul_scatter_into,
+    grouped_inner_matmul, grouped_matmul, grouped_matmul_into, matmul, matmul_into,
+    supports_matmul,
 };
 pub use paged::{page_rows, page_rows_type, paged_gather};
 pub use scan::{
@@ -158,9 +170,10 @@ pub use scatter::{
 };
 pub use search::{Side, search_sorted};
 pub use segment::{
-    BagGradients, BagOptions, Bags, Grouping, Reduction, SegmentReduced, embedding_bag,
-    embedding_bag_backward, gather_backward, segment_reduce, segment_reduce_backward,
-    segment_reduce_with_args, supports_embedding_bag, supports_embedding_bag_backward,
+    BagBackwardOptions, BagGradients, BagOptions, Bags, GatherOptions, Grouping, Reduction,
+    SegmentPlan, SegmentReduced, embedding_bag, embedding_bag_backward, explain_segment_reduce,
+    gather_backward, segment_reduce, segment_reduce_backward, segment_reduce_with_args,
+    supports_embedding_bag, supports_embedding_bag_backward, supports_gather_backward,
     supports_segment_reduce,
 };
 pub use sort::by::{SortOrder, argsort_by, sort_by, sort_pairs_by};

@@ -14,6 +14,8 @@ use serde_json::Value;
 #[cfg(feature = "burn")]
 mod burn;
 #[cfg(feature = "burn")]
+mod calls;
+#[cfg(feature = "burn")]
 mod host_burn;
 #[cfg(feature = "burn")]
 mod layers;

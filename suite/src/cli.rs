@@ -24,7 +24,7 @@ enum Command {
     Devices,
     /// Answer the questions of vector files
     Oracle(Oracle),
-    /// Time gathers, scatters and collectives on one device, and check what they wrote
+    /// Time kernels, Burn ops and what a call costs the host, on one device, and check what they wrote
     Bench(Bench),
     /// Draw what benchmarks measured: SVG pictures, and a table in Markdown
     Plot(plot::Options),
@@ -68,7 +68,7 @@ struct Oracle {
     /// Files of one JSON object a line
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Where the questions are asked; else on the first of cuda, vulkan, wgsl and cpu that is there
+    /// Where the questions are asked; else on the first of cuda, wgsl, vulkan and cpu that is there
     #[arg(long, value_name = "DEVICE")]
     device: Option<DeviceKind>,
 }

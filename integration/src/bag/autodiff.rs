@@ -5,11 +5,11 @@ use burn::backend::autodiff::grads::Gradients;
 use burn::backend::autodiff::ops::{Backward, Ops, OpsKind, unary};
 use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Autodiff, AutodiffBackend};
-use girih::Bounds;
-use girih_kernels::Reduction;
+use girih_kernels::{BagBackwardOptions, Reduction};
 
 use super::BagBackend;
 use super::backend::{Bag, Listed};
+use crate::autodiff::unreported;
 
 /// What the gradient of bags is computed from.
 #[derive(Debug, Clone)]
@@ -33,13 +33,16 @@ impl<B: BagBackend> Backward<B, 2> for EmbeddingBag {
         let [table, weights] = ops.parents;
         let gradient = grads.consume::<B>(&ops.node);
         let kept = ops.state;
-        // The op reported an offence; its gradient has nothing to add. Without a parent for the weights none are computed.
         let bag = Bag {
-            bounds: match kept.bag.bounds {
-                Bounds::Report => Bounds::Mask,
-                bounds => bounds,
-            },
+            bounds: unreported(kept.bag.bounds),
             ..kept.bag
+        };
+        // Each is computed only where it is tracked.
+        let weights = weights.filter(|_| bag.weighted);
+        let options = BagBackwardOptions {
+            determinism: bag.determinism,
+            table: table.is_some(),
+            weights: weights.is_some(),
         };
         let (of_table, of_weights) = B::embedding_bag_backward_float(
             gradient,
@@ -50,11 +53,12 @@ impl<B: BagBackend> Backward<B, 2> for EmbeddingBag {
             kept.args,
             kept.counts,
             bag,
+            options,
         );
         if let Some(node) = table {
             grads.register::<B>(node.id, of_table);
         }
-        if let Some(node) = weights.filter(|_| bag.weighted) {
+        if let Some(node) = weights {
             grads.register::<B>(node.id, of_weights);
         }
     }
@@ -109,15 +113,14 @@ impl<B: BagBackend, C: CheckpointStrategy> BagBackend for Autodiff<B, C> {
             .prepare::<C>([table.node(), weights.node()])
             .compute_bound();
         let (table, weights) = (table.into_primitive(), weights.into_primitive());
-        let (values, args, counts, record) = B::embedding_bag_float(
-            table.clone(),
-            index.clone(),
-            list.clone(),
-            weights.clone(),
-            bag,
-        );
-        let values = match ops.stateful() {
+        let run = |table, index, list, weights, keeps| {
+            B::embedding_bag_float(table, index, list, weights, Bag { keeps, ..bag })
+        };
+        match ops.stateful() {
             OpsKind::Tracked(prep) => {
+                let given = (table.clone(), index.clone(), list.clone(), weights.clone());
+                let (values, args, counts, record) = run(table, index, list, weights, true);
+                let (table, index, list, weights) = given;
                 let state = KeptBags::<B> {
                     table,
                     index,
@@ -127,11 +130,13 @@ impl<B: BagBackend, C: CheckpointStrategy> BagBackend for Autodiff<B, C> {
                     counts: counts.clone(),
                     bag,
                 };
-                prep.finish(state, values)
+                (prep.finish(state, values), args, counts, record)
             }
-            OpsKind::UnTracked(prep) => prep.finish(values),
-        };
-        (values, args, counts, record)
+            OpsKind::UnTracked(prep) => {
+                let (values, args, counts, record) = run(table, index, list, weights, bag.keeps);
+                (prep.finish(values), args, counts, record)
+            }
+        }
     }
 
     fn embedding_bag_backward_float(
@@ -143,6 +148,7 @@ impl<B: BagBackend, C: CheckpointStrategy> BagBackend for Autodiff<B, C> {
         args: IntTensor<Self>,
         counts: IntTensor<Self>,
         bag: Bag,
+        options: BagBackwardOptions,
     ) -> (FloatTensor<Self>, FloatTensor<Self>) {
         let (table, weights) = B::embedding_bag_backward_float(
             gradient.into_primitive(),
@@ -153,6 +159,7 @@ impl<B: BagBackend, C: CheckpointStrategy> BagBackend for Autodiff<B, C> {
             args,
             counts,
             bag,
+            options,
         );
         (Self::from_inner(table), Self::from_inner(weights))
     }
@@ -162,13 +169,17 @@ impl<B: BagBackend, C: CheckpointStrategy> BagBackend for Autodiff<B, C> {
         list: IntTensor<Self>,
         reduction: Reduction,
         listed: Listed,
+        keeps: bool,
     ) -> (FloatTensor<Self>, IntTensor<Self>) {
         let ops = Segments.prepare::<C>([values.node()]).compute_bound();
         let values = values.into_primitive();
-        let (reduced, args) =
-            B::segment_reduce_float(values.clone(), list.clone(), reduction, listed);
-        let reduced = match ops.stateful() {
+        let run =
+            |values, list, keeps| B::segment_reduce_float(values, list, reduction, listed, keeps);
+        match ops.stateful() {
             OpsKind::Tracked(prep) => {
+                let given = (values.clone(), list.clone());
+                let (reduced, args) = run(values, list, true);
+                let (values, list) = given;
                 let state = KeptSegments::<B> {
                     values,
                     list,
@@ -176,11 +187,22 @@ impl<B: BagBackend, C: CheckpointStrategy> BagBackend for Autodiff<B, C> {
                     reduction,
                     listed,
                 };
-                prep.finish(state, reduced)
+                (prep.finish(state, reduced), args)
             }
-            OpsKind::UnTracked(prep) => prep.finish(reduced),
-        };
-        (reduced, args)
+            OpsKind::UnTracked(prep) => {
+                let (reduced, args) = run(values, list, keeps);
+                (prep.finish(reduced), args)
+            }
+        }
+    }
+
+    fn segment_reduce_int(
+        values: IntTensor<Self>,
+        list: IntTensor<Self>,
+        reduction: Reduction,
+        listed: Listed,
+    ) -> IntTensor<Self> {
+        B::segment_reduce_int(values, list, reduction, listed)
     }
 
     fn segment_reduce_backward_float(

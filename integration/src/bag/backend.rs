@@ -5,7 +5,7 @@ use burn::backend::{
     tensor::{FloatTensor, IntTensor},
 };
 use girih::Bounds;
-use girih_kernels::{Determinism, Reduction};
+use girih_kernels::{BagBackwardOptions, Determinism, Reduction};
 
 /// What the list of integers beside an op's entries says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,13 +35,15 @@ pub struct Bag {
     pub weighted: bool,
     /// Whether the gradient may depend on the run.
     pub determinism: Determinism,
+    /// Whether what the gradient needs is kept. Autodiff says so of what it tracks.
+    pub keeps: bool,
 }
 
 /// Segments and bags of a backend's own tensors.
 ///
 /// Arguments are those of [`embedding_bag`](crate::embedding_bag()) and [`segment_reduce`](crate::segment_reduce()), which check
 /// them; an op called directly panics on what they refuse. What an op keeps beside its result is for its gradient: an empty tensor
-/// where it needs nothing.
+/// where that needs nothing, or nobody asks for it.
 #[backend_extension(
     Cube: cfg(any(feature = "cpu", feature = "cuda", feature = "vulkan", feature = "wgpu")),
     Autodiff,
@@ -63,7 +65,7 @@ pub trait BagBackend: Backend {
         IntTensor<Self>,
     );
 
-    /// The gradients of the table and of the weights.
+    /// The gradients of the table and of the weights: an empty tensor for the one that is not asked for, or not there.
     #[fusion(meta = metadata::embedding_bag_backward)]
     #[allow(clippy::too_many_arguments)]
     fn embedding_bag_backward_float(
@@ -75,16 +77,27 @@ pub trait BagBackend: Backend {
         args: IntTensor<Self>,
         counts: IntTensor<Self>,
         bag: Bag,
+        options: BagBackwardOptions,
     ) -> (FloatTensor<Self>, FloatTensor<Self>);
 
-    /// Rows combined segment by segment, and the rows that extremes came from.
+    /// Rows combined segment by segment, and the rows that extremes came from, if they are kept.
     #[fusion(meta = metadata::segment_reduce)]
     fn segment_reduce_float(
         values: FloatTensor<Self>,
         list: IntTensor<Self>,
         reduction: Reduction,
         listed: Listed,
+        keeps: bool,
     ) -> (FloatTensor<Self>, IntTensor<Self>);
+
+    /// Rows of integers combined segment by segment.
+    #[fusion(meta = metadata::segment_reduce_int)]
+    fn segment_reduce_int(
+        values: IntTensor<Self>,
+        list: IntTensor<Self>,
+        reduction: Reduction,
+        listed: Listed,
+    ) -> IntTensor<Self>;
 
     /// The gradient of the rows.
     #[fusion(meta = metadata::segment_reduce_backward)]
@@ -117,7 +130,7 @@ pub(crate) const fn keeps_args(reduction: Reduction) -> bool {
 /// What fusion knows of an op's outputs before it runs.
 #[cfg(feature = "fusion")]
 mod metadata {
-    use super::{Bag, Listed, Reduction, keeps_args};
+    use super::{Bag, BagBackwardOptions, Listed, Reduction, keeps_args};
     use crate::cube::{RECORD_DTYPE, record_shape, with_extent};
     use burn::backend::fusion::custom::TensorSpec;
     use burn::tensor::{DType, Shape};
@@ -140,8 +153,8 @@ mod metadata {
         let is_mean = bag.reduction == Reduction::Mean;
         (
             TensorSpec::new(shape.clone(), table.dtype),
-            kept(shape, keeps_args(bag.reduction), DType::I32),
-            kept(Shape::from([bags]), is_mean, DType::U32),
+            kept(shape, bag.keeps && keeps_args(bag.reduction), DType::I32),
+            kept(Shape::from([bags]), bag.keeps && is_mean, DType::U32),
             TensorSpec::new(record_shape(bag.bounds), RECORD_DTYPE),
         )
     }
@@ -155,9 +168,14 @@ mod metadata {
         weights: &TensorSpec,
         _args: &TensorSpec,
         _counts: &TensorSpec,
-        _bag: &Bag,
+        bag: &Bag,
+        options: &BagBackwardOptions,
     ) -> (TensorSpec, TensorSpec) {
-        (table.clone(), weights.clone())
+        let of = |tensor: &TensorSpec, is_there| kept(tensor.shape.clone(), is_there, tensor.dtype);
+        (
+            of(table, options.table),
+            of(weights, options.weights && bag.weighted),
+        )
     }
 
     pub(super) fn segment_reduce(
@@ -165,13 +183,25 @@ mod metadata {
         list: &TensorSpec,
         reduction: &Reduction,
         listed: &Listed,
+        keeps: &bool,
     ) -> (TensorSpec, TensorSpec) {
+        let reduced = segment_reduce_int(values, list, reduction, listed);
+        let args = kept(
+            reduced.shape.clone(),
+            *keeps && keeps_args(*reduction),
+            DType::I32,
+        );
+        (reduced, args)
+    }
+
+    pub(super) fn segment_reduce_int(
+        values: &TensorSpec,
+        list: &TensorSpec,
+        _reduction: &Reduction,
+        listed: &Listed,
+    ) -> TensorSpec {
         let segments = listed.segments(list.shape[0], values.shape[0]);
-        let shape = with_extent(&values.shape, 0, segments);
-        (
-            TensorSpec::new(shape.clone(), values.dtype),
-            kept(shape, keeps_args(*reduction), DType::I32),
-        )
+        TensorSpec::new(with_extent(&values.shape, 0, segments), values.dtype)
     }
 
     pub(super) fn segment_reduce_backward(

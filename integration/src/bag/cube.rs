@@ -4,8 +4,8 @@ use burn::tensor::DType;
 use burn_cubecl::{CubeBackend, kernel::into_contiguous, tensor::CubeTensor};
 use cubecl::std::tensor::TensorHandle;
 use girih_kernels::{
-    BagOptions, Bags, Grouping, Reduction, embedding_bag, embedding_bag_backward,
-    segment_reduce_backward, segment_reduce_with_args,
+    BagBackwardOptions, BagOptions, Bags, Grouping, Reduction, embedding_bag,
+    embedding_bag_backward, segment_reduce, segment_reduce_backward, segment_reduce_with_args,
 };
 
 use super::BagBackend;
@@ -36,7 +36,7 @@ impl Bag {
             weights: self.weighted.then_some(weights),
             padding: self.padding,
             bounds: self.bounds,
-            for_backward: true,
+            for_backward: self.keeps,
             ..BagOptions::new(self.reduction)
         }
     }
@@ -49,6 +49,19 @@ fn kept(out: &Place, tensor: Option<TensorHandle>, dtype: DType) -> CubeTensor {
         Some(tensor) => out.tensor(tensor),
         None => out.empty(),
     }
+}
+
+/// Rows combined, of any type.
+fn reduced(
+    values: CubeTensor,
+    list: CubeTensor,
+    reduction: Reduction,
+    listed: Listed,
+) -> CubeTensor {
+    let out = Place::of(&values);
+    let [values, list] = [values, list].map(handle);
+    let reduced = segment_reduce(&out.client, &values, listed.grouping(&list), reduction);
+    out.tensor(reduced.unwrap_or_else(unchecked_call))
 }
 
 impl BagBackend for CubeBackend {
@@ -81,15 +94,15 @@ impl BagBackend for CubeBackend {
         args: CubeTensor,
         counts: CubeTensor,
         bag: Bag,
+        options: BagBackwardOptions,
     ) -> (CubeTensor, CubeTensor) {
-        let out = Place::of(&table);
+        let (out, dtype) = (Place::of(&table), table.dtype);
         let values = handle(gradient.clone());
         let bags = Bags {
             values,
             args: super::backend::keeps_args(bag.reduction).then(|| handle(into_contiguous(args))),
             counts: (bag.reduction == Reduction::Mean).then(|| handle(into_contiguous(counts))),
         };
-        let given = weights.clone();
         let [gradient, table, index, list, weights] =
             [gradient, table, index, list, weights].map(handle);
         let gradients = embedding_bag_backward(
@@ -100,15 +113,12 @@ impl BagBackend for CubeBackend {
             bag.listed.grouping(&list),
             bag.options(&weights),
             &bags,
-            bag.determinism,
+            options,
         )
         .unwrap_or_else(unchecked_call);
-        let of_weights = match gradients.weights {
-            Some(weights) => out.clone().tensor(weights),
-            // Nobody asks for it.
-            None => given,
-        };
-        (out.tensor(gradients.table), of_weights)
+        [gradients.table, gradients.weights]
+            .map(|found| kept(&out, found, dtype))
+            .into()
     }
 
     fn segment_reduce_float(
@@ -116,14 +126,28 @@ impl BagBackend for CubeBackend {
         list: CubeTensor,
         reduction: Reduction,
         listed: Listed,
+        keeps: bool,
     ) -> (CubeTensor, CubeTensor) {
         let out = Place::of(&values);
+        if !keeps {
+            let values = reduced(values, list, reduction, listed);
+            return (values, kept(&out, None, DType::I32));
+        }
         let [values, list] = [values, list].map(handle);
         let by = listed.grouping(&list);
         let reduced = segment_reduce_with_args(&out.client, &values, by, reduction);
         let reduced = reduced.unwrap_or_else(unchecked_call);
         let args = kept(&out, reduced.args, DType::I32);
         (out.tensor(reduced.values), args)
+    }
+
+    fn segment_reduce_int(
+        values: CubeTensor,
+        list: CubeTensor,
+        reduction: Reduction,
+        listed: Listed,
+    ) -> CubeTensor {
+        reduced(values, list, reduction, listed)
     }
 
     fn segment_reduce_backward_float(

@@ -6,12 +6,13 @@ mod cube;
 
 pub use backend::{Bag, BagBackend, Listed};
 
-use burn::backend::Dispatch;
-use burn::tensor::{Device, Int, Tensor};
+use burn::backend::{Dispatch, DispatchTensor};
+use burn::tensor::{Device, Float, Int, Tensor};
 use girih::Bounds;
 use girih_kernels::{Determinism, Reduction};
 
 use crate::checked::Report;
+use crate::kind::Kind;
 use crate::validate::{Argument, Call};
 use crate::{Checked, Error};
 
@@ -56,10 +57,53 @@ fn unused(device: &Device) -> Tensor<1, Int> {
     Tensor::empty([1], device)
 }
 
+/// A kind of tensor whose rows can be combined: [`Float`] and [`Int`].
+pub trait SegmentKind: Kind + sealed::Reduces {}
+
+impl SegmentKind for Float {}
+impl SegmentKind for Int {}
+
+/// The op of a kind, out of reach so that the set of kinds stays closed.
+mod sealed {
+    use super::*;
+
+    pub trait Reduces {
+        fn reduce(
+            values: DispatchTensor,
+            list: DispatchTensor,
+            reduction: Reduction,
+            listed: Listed,
+        ) -> DispatchTensor;
+    }
+}
+
+impl sealed::Reduces for Float {
+    fn reduce(
+        values: DispatchTensor,
+        list: DispatchTensor,
+        reduction: Reduction,
+        listed: Listed,
+    ) -> DispatchTensor {
+        Dispatch::segment_reduce_float(values, list, reduction, listed, false).0
+    }
+}
+
+impl sealed::Reduces for Int {
+    fn reduce(
+        values: DispatchTensor,
+        list: DispatchTensor,
+        reduction: Reduction,
+        listed: Listed,
+    ) -> DispatchTensor {
+        Dispatch::segment_reduce_int(values, list, reduction, listed)
+    }
+}
+
 /// Combines the rows of each segment: `out[s, ..]` is all `values[r, ..]` of which `grouping` says that they belong to `s`.
 ///
 /// Rows are slices along the first axis. A segment without rows is 0 of a sum or mean, 1 of a product, -inf of a maximum, inf of a
-/// minimum. f16 and bf16 are combined in f32.
+/// minimum. f16 and bf16 are combined in f32. Tensors of integers wrap, have the type's smallest and largest value for the infinities,
+/// and no mean.
 ///
 /// | reduction | gradient of a row |
 /// |---|---|
@@ -78,27 +122,24 @@ fn unused(device: &Device) -> Tensor<1, Int> {
 /// let rows = Tensor::<2>::from_floats([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]], &device);
 /// let ids = Tensor::<1, Int>::from_ints([1, 0, 1], &device);
 /// let sums = segment_reduce(rows, Grouping::Ids { ids, segments: 2 }, Reduction::Sum)?;
-/// assert_eq!(sums.to_data().to_vec::<f32>().unwrap(), [10.0, 20.0, 101.0, 202.0]);
+/// assert_eq!(sums.to_data().try_to_vec::<f32>().unwrap(), [10.0, 20.0, 101.0, 202.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
-pub fn segment_reduce<const D: usize>(
-    values: Tensor<D>,
+pub fn segment_reduce<const D: usize, K: SegmentKind>(
+    values: Tensor<D, K>,
     grouping: Grouping,
     reduction: Reduction,
-) -> Result<Tensor<D>, Error> {
+) -> Result<Tensor<D, K>, Error> {
     let call = Call::new("segment_reduce", Argument::new("values", &values), 0)?;
     call.reduces(reduction)?;
     let (list, listed) = grouping.parts();
     call.segments(list.as_ref(), listed, call.extent())?;
     let list = list.unwrap_or_else(|| unused(&values.device()));
-    let (reduced, _) = Dispatch::segment_reduce_float(
-        values.into_dispatch(),
-        list.into_dispatch(),
-        reduction,
-        listed,
-    );
-    Ok(Tensor::from_dispatch(reduced))
+    let (values, list) = (values.into_dispatch(), list.into_dispatch());
+    Ok(Tensor::from_dispatch(K::reduce(
+        values, list, reduction, listed,
+    )))
 }
 
 /// How bags are combined.
@@ -149,7 +190,7 @@ impl BagOptions {
 /// let offsets = Tensor::<1, Int>::from_ints([0, 2, 3], &device);
 /// let options = BagOptions::new(Reduction::Mean);
 /// let bags = embedding_bag(table, words, Grouping::Offsets(offsets), options)?.into_inner();
-/// assert_eq!(bags.to_data().to_vec::<f32>().unwrap(), [2.0, 3.0, 3.0, 4.0]);
+/// assert_eq!(bags.to_data().try_to_vec::<f32>().unwrap(), [2.0, 3.0, 3.0, 4.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
@@ -178,6 +219,7 @@ pub fn embedding_bag(
         bounds,
         weighted: weights.is_some(),
         determinism,
+        keeps: false,
     };
     let device = table.device();
     let list = list.unwrap_or_else(|| unused(&device));

@@ -27,7 +27,7 @@ impl<B: HistogramBackend + IndexBackend> Backward<B, 1> for Weigh {
             let shape = places.shape();
             let flat = B::int_reshape(places, Shape::from([shape.num_elements()]));
             // A weight's gradient is that of its bin, and 0 without one.
-            let of_bins = B::gather_float_alone(gradient, flat, 0, Bounds::Mask);
+            let of_bins = B::gather_float_alone(gradient, flat, 0, Bounds::Mask.into());
             B::float_reshape(of_bins, shape)
         });
     }

@@ -59,7 +59,7 @@ pub fn histogram<const D: usize, K: SortKind>(
 /// let values = Tensor::<1>::from_floats([0.0, 0.4, 0.5, 1.1], &device);
 /// let weights = Tensor::<1>::from_floats([0.5, 2.0, -1.0, 9.0], &device);
 /// let sums = weighted_histogram(values, weights, 2, [0.0, 1.0])?;
-/// assert_eq!(sums.to_data().to_vec::<f32>().unwrap(), [2.5, -1.0]);
+/// assert_eq!(sums.to_data().try_to_vec::<f32>().unwrap(), [2.5, -1.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
@@ -90,7 +90,7 @@ pub fn weighted_histogram<const D: usize, K: SortKind>(
 /// let numbers = Tensor::<1, Int>::from_ints([2, 0, 2, 9], &device);
 /// let weights = Tensor::<1>::from_floats([0.5, 2.0, 1.0, 7.0], &device);
 /// let sums = weighted_bincount(numbers, weights, 3)?;
-/// assert_eq!(sums.to_data().to_vec::<f32>().unwrap(), [2.0, 0.0, 1.5]);
+/// assert_eq!(sums.to_data().try_to_vec::<f32>().unwrap(), [2.0, 0.0, 1.5]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```

@@ -9,15 +9,7 @@ use burn::tensor::Shape;
 use girih::Bounds;
 
 use super::LookupBackend;
-use crate::autodiff::remembered;
-
-/// The op reported an offence; its gradient has nothing to add.
-fn unreported(bounds: Bounds) -> Bounds {
-    match bounds {
-        Bounds::Report => Bounds::Mask,
-        other => other,
-    }
-}
+use crate::autodiff::{remembered, unreported};
 
 /// What a backward pass keeps of an op along an axis.
 #[derive(Debug, Clone)]
@@ -101,8 +93,8 @@ impl<B: LookupBackend> Backward<B, 1> for Paged {
             let rows = gradient.shape()[0];
             // A row that is nowhere has number -1, which is masked.
             let list = B::page_rows(table, offsets, count, page, rows, bounds);
-            let sums =
-                B::scatter_sum_float_alone(gradient, list, 0, count * page, Bounds::Mask.into());
+            let extent = count * page;
+            let sums = B::gather_backward_float(gradient, list, 0, extent, Bounds::Mask.into());
             B::float_reshape(sums, shape)
         });
     }

@@ -134,7 +134,7 @@ lookups!(Int: take_along_int, take_along_int_alone, sum_along_int, sum_along_int
 /// let table = Tensor::<2>::from_floats([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], &device);
 /// let index = Tensor::<2, Int>::from_ints([[2, 0], [1, -1]], &device);
 /// let taken = take_along_axis(table, 1, index, Bounds::Wrap)?.into_inner();
-/// assert_eq!(taken.to_data().to_vec::<f32>().unwrap(), [3.0, 1.0, 5.0, 6.0]);
+/// assert_eq!(taken.to_data().try_to_vec::<f32>().unwrap(), [3.0, 1.0, 5.0, 6.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
@@ -169,7 +169,7 @@ pub fn take_along_axis<const D: usize, K: LookupKind>(
 /// let updates = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0]], &device);
 /// let index = Tensor::<2, Int>::from_ints([[2, 2], [0, 1]], &device);
 /// let sums = sum_along_axis(updates, 1, index, 3, Bounds::Mask)?.into_inner();
-/// assert_eq!(sums.to_data().to_vec::<f32>().unwrap(), [0.0, 0.0, 3.0, 3.0, 4.0, 0.0]);
+/// assert_eq!(sums.to_data().try_to_vec::<f32>().unwrap(), [0.0, 0.0, 3.0, 3.0, 4.0, 0.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
@@ -215,7 +215,7 @@ pub fn sum_along_axis<const D: usize, K: LookupKind>(
 /// let table = Tensor::<2, Int>::from_ints([[2, 0], [1, 0]], &device);
 /// let offsets = Tensor::<1, Int>::from_ints([0, 3, 4], &device);
 /// let rows: Tensor<2> = paged_gather(pages, table, offsets, 4, Bounds::Mask)?.into_inner();
-/// assert_eq!(rows.to_data().to_vec::<f32>().unwrap(), [4.0, 5.0, 0.0, 2.0]);
+/// assert_eq!(rows.to_data().try_to_vec::<f32>().unwrap(), [4.0, 5.0, 0.0, 2.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```

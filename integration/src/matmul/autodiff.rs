@@ -19,7 +19,7 @@ fn transposed<B: MatmulBackend>(tensor: FloatTensor<B>) -> FloatTensor<B> {
 
 /// The rows that an index names, zeros where it names none.
 fn gathered<B: IndexBackend>(rows: FloatTensor<B>, index: IntTensor<B>) -> FloatTensor<B> {
-    B::gather_float(rows, index, 0, Bounds::Mask).0
+    B::gather_float(rows, index, 0, Bounds::Mask.into()).0
 }
 
 #[derive(Debug)]

@@ -122,9 +122,14 @@ fn of_one_type(ends: CubeTensor, index: CubeTensor) -> [CubeTensor; 2] {
     }
 }
 
-/// The matrix with its axes exchanged.
-fn transposed(matrix: TensorHandle) -> TensorHandle {
-    let reversed = |numbers: &[usize]| numbers.iter().rev().copied().collect::<Vec<_>>();
-    let (shape, strides) = (reversed(matrix.shape()), reversed(matrix.strides()));
+/// The matrix, or matrices, with the last two axes exchanged.
+pub(crate) fn transposed(matrix: TensorHandle) -> TensorHandle {
+    let exchanged = |numbers: &[usize]| {
+        let mut numbers = numbers.to_vec();
+        let rank = numbers.len();
+        numbers.swap(rank - 2, rank - 1);
+        numbers
+    };
+    let (shape, strides) = (exchanged(matrix.shape()), exchanged(matrix.strides()));
     TensorHandle::new(matrix.handle, shape, strides, matrix.dtype)
 }

@@ -2,12 +2,10 @@
 
 mod autodiff;
 mod backend;
-mod cube;
-mod moe;
+pub(crate) mod cube;
 
 pub use backend::MatmulBackend;
 pub(crate) use cube::sum_type;
-pub use moe::{MoeActivation, MoeLayer, MoeLayerConfig};
 
 use burn::backend::Dispatch;
 use burn::tensor::{Int, Tensor};
@@ -29,7 +27,7 @@ use crate::validate::{Argument, Call};
 /// # let device = Device::cpu();
 /// let a = Tensor::<2>::from_floats([[1.0, 2.0], [3.0, 4.0]], &device);
 /// let b = Tensor::<2>::from_floats([[1.0], [10.0]], &device);
-/// assert_eq!(matmul(a, b)?.to_data().to_vec::<f32>().unwrap(), [21.0, 43.0]);
+/// assert_eq!(matmul(a, b)?.to_data().try_to_vec::<f32>().unwrap(), [21.0, 43.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
@@ -58,7 +56,7 @@ pub fn matmul<const D: usize>(a: Tensor<D>, b: Tensor<D>) -> Result<Tensor<D>, E
 /// let matrices = Tensor::<3>::from_floats([[[1.0, 2.0]], [[10.0, 20.0]]], &device);
 /// let ends = Tensor::<1, Int>::from_ints([1, 3], &device);
 /// let product = grouped_matmul(rows, matrices, ends)?;
-/// assert_eq!(product.to_data().to_vec::<f32>().unwrap(), [1.0, 2.0, 20.0, 40.0, 30.0, 60.0]);
+/// assert_eq!(product.to_data().try_to_vec::<f32>().unwrap(), [1.0, 2.0, 20.0, 40.0, 30.0, 60.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```

@@ -5,6 +5,7 @@ use burn::module::{Content, DisplaySettings, Module, ModuleDisplay, Param};
 use burn::nn::Initializer;
 use burn::tensor::{Device, Gradients, Int, Tensor};
 use girih::Bounds;
+use girih_kernels::GatherOptions;
 
 use crate::sparse::inner;
 use crate::{Error, SparseGrad, gather};
@@ -74,23 +75,6 @@ impl EmbeddingConfig {
     }
 }
 
-/// The vectors that a call took, without their padding's gradient.
-fn looked_up(
-    table: Tensor<2>,
-    index: Tensor<1, Int>,
-    padding: Option<usize>,
-) -> Result<Tensor<2>, Error> {
-    let rows = gather(table, 0, index.clone(), Bounds::Mask)?.into_inner();
-    Ok(match padding {
-        None => rows,
-        Some(padding) => {
-            let mask = index.equal_scalar(padding as i64).unsqueeze_dim::<2>(1);
-            let mask = mask.expand(rows.shape());
-            rows.clone().mask_where(mask, rows.detach())
-        }
-    })
-}
-
 impl Embedding {
     /// The vectors of these numbers: of shape `[batch, length]`, to `[batch, length, d_model]`. A number out of range has a vector of
     /// zeros, and no gradient.
@@ -112,7 +96,11 @@ impl Embedding {
     pub fn try_forward(&self, input: Tensor<2, Int>) -> Result<Tensor<3>, Error> {
         let [batch, length] = input.dims();
         let index = input.reshape([batch * length]);
-        let rows = looked_up(self.weight.val(), index, self.padding)?;
+        let options = GatherOptions {
+            padding: self.padding,
+            ..Bounds::Mask.into()
+        };
+        let rows = gather(self.weight.val(), 0, index, options)?.into_inner();
         let [_, d_model] = self.weight.dims();
         Ok(rows.reshape([batch, length, d_model]))
     }

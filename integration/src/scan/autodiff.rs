@@ -182,7 +182,7 @@ fn of_selected<B: ScanBackend + IndexBackend>(
     let ones = B::bool_into_int(flat.clone(), IntDType::I32);
     let ranks = B::scan_int(ones, 0, ScanOperation::Sum, Determinism::Any);
     let ranks = B::int_sub_scalar(ranks, 1.into());
-    let of_ranks = B::gather_float_alone(gradient, ranks, 0, Bounds::Clamp);
+    let of_ranks = B::gather_float_alone(gradient, ranks, 0, Bounds::Clamp.into());
     let kept = B::float_mask_where(zeros::<B>(&of_ranks), flat, of_ranks);
     B::float_reshape(kept, shape)
 }

@@ -35,7 +35,7 @@ use crate::validate::{Argument, Call};
 /// # let device = Device::cpu();
 /// let values = Tensor::<2>::from_floats([[3.0, 1.0], [1.0, 2.0], [2.0, 5.0]], &device);
 /// let largest = scan(values, 0, ScanOperation::Max, Determinism::Any)?;
-/// assert_eq!(largest.to_data().to_vec::<f32>().unwrap(), [3.0, 1.0, 3.0, 2.0, 3.0, 5.0]);
+/// assert_eq!(largest.to_data().try_to_vec::<f32>().unwrap(), [3.0, 1.0, 3.0, 2.0, 3.0, 5.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
@@ -94,7 +94,7 @@ scans! {
 /// # let device = Device::cpu();
 /// let values = Tensor::<1>::from_floats([1.5, -2.0, 3.0], &device);
 /// let positive = mask_select(values.clone(), values.greater_elem(0.0))?;
-/// assert_eq!(positive.to_data().to_vec::<f32>().unwrap(), [1.5, 3.0]);
+/// assert_eq!(positive.to_data().try_to_vec::<f32>().unwrap(), [1.5, 3.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```

@@ -176,7 +176,7 @@ sorts!(Int: sort_alone_int, sort_with_places_int, places_of_sorted_int, top_k_in
 /// # let device = Device::cpu();
 /// let rows = Tensor::<2>::from_floats([[3.0, 1.0, 2.0], [0.0, 5.0, -1.0]], &device);
 /// let sorted = sort(rows, 1, true)?;
-/// assert_eq!(sorted.to_data().to_vec::<f32>().unwrap(), [3.0, 2.0, 1.0, 5.0, 0.0, -1.0]);
+/// assert_eq!(sorted.to_data().try_to_vec::<f32>().unwrap(), [3.0, 2.0, 1.0, 5.0, 0.0, -1.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```
@@ -236,7 +236,7 @@ pub fn argsort<const D: usize, K: SortKind>(
 /// # let device = Device::cpu();
 /// let values = Tensor::<1>::from_floats([3.0, 1.0, 7.0, 2.0], &device);
 /// let (largest, places) = top_k(values, 0, 2, true)?;
-/// assert_eq!(largest.to_data().to_vec::<f32>().unwrap(), [7.0, 3.0]);
+/// assert_eq!(largest.to_data().try_to_vec::<f32>().unwrap(), [7.0, 3.0]);
 /// assert_eq!(places.to_data().iter::<i32>().collect::<Vec<_>>(), [2, 0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())

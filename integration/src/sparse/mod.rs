@@ -69,7 +69,7 @@ impl<B: SparseBackend, C: CheckpointStrategy> SparseBackend for Autodiff<B, C> {
 /// let gradient = Tensor::<2>::from_floats([[1.0, 2.0], [10.0, 20.0], [5.0, 5.0]], &device);
 /// let sparse = SparseGrad::new(index, gradient, 1000, None, Bounds::Mask)?;
 /// assert_eq!(sparse.index().to_data().iter::<i32>().collect::<Vec<_>>(), [3, 7, -1]);
-/// assert_eq!(sparse.rows().to_data().to_vec::<f32>().unwrap(), [10.0, 20.0, 6.0, 7.0, 0.0, 0.0]);
+/// assert_eq!(sparse.rows().to_data().try_to_vec::<f32>().unwrap(), [10.0, 20.0, 6.0, 7.0, 0.0, 0.0]);
 /// # }
 /// # Ok::<(), girih_burn::Error>(())
 /// ```

@@ -42,6 +42,7 @@ fn all(tensor: CubeTensor) -> (CubeTensor, CubeTensor, CubeTensor, CubeTensor) {
         counts: true,
         inverse: true,
         compact: CompactOptions::default().index(dtype_to_storage_type(index)),
+        ..UniqueOptions::default()
     };
     let found = unique(&out.client, &handle(tensor), options).unwrap_or_else(unchecked_call);
     let places = out.clone().of_type(index);

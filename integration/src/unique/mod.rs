@@ -64,7 +64,7 @@ pub fn unique<const D: usize, K: SortKind>(tensor: Tensor<D, K>) -> Result<Tenso
 /// # let device = Device::cpu();
 /// let numbers = Tensor::<2>::from_floats([[0.5, 0.25], [0.5, 4.0]], &device);
 /// let found = unique_all(numbers)?;
-/// assert_eq!(found.values.to_data().to_vec::<f32>().unwrap(), [0.25, 0.5, 4.0]);
+/// assert_eq!(found.values.to_data().try_to_vec::<f32>().unwrap(), [0.25, 0.5, 4.0]);
 /// assert_eq!(found.counts.to_data().iter::<i32>().collect::<Vec<_>>(), [1, 2, 1]);
 /// assert_eq!(found.inverse.to_data().iter::<i32>().collect::<Vec<_>>(), [1, 0, 1, 2]);
 /// # }

@@ -6,15 +6,15 @@ use std::ops::Deref;
 
 use burn_cubecl::CubeDevice;
 use cubecl::{client::Client, ir::ElemType};
-use girih_kernels::{ScatterMode, ScatterOptions};
+use girih_kernels::{Determinism, ScatterMode, ScatterOptions};
 
 use crate::Error;
 
 /// A question to a device, with all that its answer depends on.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Question {
-    /// Gathers elements of a type by indices of another; with gradients or without.
-    Gathers([ElemType; 2], bool),
+    /// Gathers elements of a type by indices of another; where there are gradients the axis, and how they are added up.
+    Gathers([ElemType; 2], Option<(usize, Determinism)>),
     /// Scatters slices into others, under options.
     Scatters {
         types: [ElemType; 2],

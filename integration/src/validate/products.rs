@@ -1,7 +1,7 @@
 //! What products of matrices have to hold.
 
 use burn::backend::cubecl::dtype_to_storage_type;
-use burn::tensor::{Int, Shape, Tensor};
+use burn::tensor::{DType, Int, Shape, Tensor};
 use girih_kernels::MOST_GROUPS;
 
 use super::{Argument, Call};
@@ -74,6 +74,46 @@ impl Call {
         let factors = self.beside(Argument::new("factors", factors))?;
         self.shaped(&factors, &rows)?;
         self.matrices(&factors)
+    }
+
+    /// Tokens, `[T, model]`, that go to `k` experts each, which a router scores.
+    pub(crate) fn goes_to_experts(
+        &self,
+        router: &Tensor<2>,
+        up: &Tensor<3>,
+        down: &Tensor<3>,
+        k: usize,
+    ) -> Result<(), Error> {
+        let model = self.first.shape[1];
+        let [experts, _, hidden] = up.dims();
+        let device = girih::device::Device::of(&self.client);
+        for (argument, allowed) in [
+            (
+                Argument::new("router", router),
+                Shape::from([model, experts]),
+            ),
+            (
+                Argument::new("up", up),
+                Shape::from([experts, model, hidden]),
+            ),
+            (
+                Argument::new("down", down),
+                Shape::from([experts, hidden, model]),
+            ),
+        ] {
+            let argument = self.beside(argument)?;
+            self.matrices(&argument)?;
+            self.shaped(&argument, &allowed)?;
+        }
+        let sums = dtype_to_storage_type(crate::matmul::sum_type(self.first.dtype));
+        for element in [dtype_to_storage_type(DType::I32), sums] {
+            let feature = format!("buffers of {element}");
+            device.require(device.stores(element), self.name, feature)?;
+        }
+        let tokens = self.first.shape[0];
+        Ok(girih_kernels::supports_route_experts(
+            self.name, tokens, experts, k,
+        )?)
     }
 
     /// The device adds the sums of products of the first tensor's elements atomically.

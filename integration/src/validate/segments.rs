@@ -58,7 +58,7 @@ impl Call {
     }
 
     /// The padding is a row of the table.
-    fn pads(&self, padding: Option<usize>, extent: usize) -> Result<(), Error> {
+    pub(crate) fn pads(&self, padding: Option<usize>, extent: usize) -> Result<(), Error> {
         match padding.filter(|&padding| padding >= extent) {
             None => Ok(()),
             Some(padding) => Err(Error::Kernel(girih::Error::Argument {

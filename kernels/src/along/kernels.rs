@@ -68,6 +68,32 @@ fn locate(number: usize, axes: &Sequence<usize>, #[comptime] indexed: usize) -> 
     }
 }
 
+/// The first packet of the line of this number: of the elements that differ along the indexed axis alone.
+#[cube]
+fn locate_line(number: usize, axes: &Sequence<usize>, #[comptime] indexed: usize) -> Packet {
+    let count = axes_of(axes);
+    let mut rest = number;
+    let mut index = 0usize;
+    let mut values = 0usize;
+    let mut table = 0usize;
+    #[unroll]
+    for axis in 0..count {
+        if comptime!(axis != indexed) {
+            let at = comptime!(PER_AXIS * axis);
+            let coordinate = rest % axes[at];
+            rest /= axes[at];
+            index += coordinate * axes[comptime!(at + 1)];
+            values += coordinate * axes[comptime!(at + 2)];
+            table += coordinate * axes[comptime!(at + 3)];
+        }
+    }
+    Packet {
+        index,
+        values,
+        table,
+    }
+}
+
 /// Keeps the smallest position.
 #[cube]
 fn offend(record: &[Atomic<u32>], position: usize) {
@@ -160,6 +186,47 @@ pub fn add_kernel<E: Numeric, I: Int, N: Size>(
                     }
                     ComptimeOption::None => {}
                 };
+            }
+        }
+        number += units;
+    }
+}
+
+/// As `add_kernel`, by one unit for each line of the table, or for as many neighbours as a packet has: nobody else adds to its elements.
+/// It does not record.
+#[cube(launch_unchecked, address_type = "dynamic")]
+pub fn add_lines_kernel<E: Numeric, I: Int, N: Size>(
+    table: &mut [E],
+    index: &[Vector<I, N>],
+    updates: &[Vector<E, N>],
+    axes: Sequence<usize>,
+    lines: usize,
+    lane: usize,
+    extent: usize,
+    step: usize,
+    #[comptime] form: Form,
+    #[define(E, I)] _types: [ElemType; 2],
+) {
+    let units = CUBE_DIM as usize;
+    let of_axis = comptime!(PER_AXIS * form.indexed);
+    let along = axes[of_axis];
+    let index_step = axes[comptime!(of_axis + 1)];
+    let values_step = axes[comptime!(of_axis + 2)];
+    let mut number = CUBE_POS * units * form.steps + UNIT_POS as usize;
+    for _ in 0..form.steps {
+        if number < lines {
+            let first = locate_line(number, &axes, form.indexed);
+            for packet in 0..along {
+                let places = index[first.index + packet * index_step];
+                let added = updates[first.values + packet * values_step];
+                #[unroll]
+                for at in 0..N::value() {
+                    let (place, is_in) = resolve::<I>(places.extract(at), extent, form.bounds);
+                    if is_in {
+                        let to = first.table + at * lane + place * step;
+                        table[to] += added.extract(at);
+                    }
+                }
             }
         }
         number += units;

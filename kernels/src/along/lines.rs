@@ -66,6 +66,16 @@ impl Lines {
         self.axes.iter().map(|axis| axis.extent).product::<usize>() / self.width
     }
 
+    /// How many lines there are along the indexed axis, or packets of neighbouring ones.
+    pub(crate) fn lines(&self) -> usize {
+        let along = self.axes[self.indexed].extent;
+        match self.indexed {
+            // Packets lie along it.
+            0 => self.packets() * self.width / along.max(1),
+            _ => self.packets() / along.max(1),
+        }
+    }
+
     /// How many axes there are.
     pub(crate) fn rank(&self) -> usize {
         self.axes.len()

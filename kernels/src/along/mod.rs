@@ -10,7 +10,7 @@ use cubecl::client::Client;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use cubecl::std::tensor::{TensorHandle, into_contiguous};
-use girih::device::Device;
+use girih::device::{Device, Target};
 use girih::view::{Bounds, Report};
 use girih::{Checked, Error, Result};
 use lines::Arguments;
@@ -74,7 +74,8 @@ pub fn take_along_axis(
 const TAKE: &str = "take_along_axis";
 const ADD: &str = "add_along_axis";
 
-/// As [`take_along_axis`], into a tensor that is there: of any strides that do not overlap.
+/// As [`take_along_axis`], into a tensor that is there: of any strides that do not overlap. It shares no memory with the others; what
+/// it would hold then is not defined.
 ///
 /// # Errors
 ///
@@ -136,7 +137,8 @@ pub fn take_along_axis_into(
 /// Adds elements along an axis, in place and atomically: `table[.., index[.., j, ..], ..] += updates[.., j, ..]`, where `..`
 /// stand for the same coordinates on every side; updates whose index `bounds` finds no place for are dropped.
 ///
-/// The order of additions is not fixed, so that floating point sums may differ in their last bits from run to run.
+/// The order of additions is not fixed, so that floating point sums may differ in their last bits from run to run; on a CPU each unit
+/// has lines of its own, if there are enough of them, and adds in their order.
 /// `table` has any strides that do not overlap, `updates` the shape of `index`. It is what the gradient of
 /// [`take_along_axis`] is made of.
 ///
@@ -162,6 +164,10 @@ pub fn add_along_axis(
         return Ok(call.done());
     }
     let lines = Lines::new(&device, table, &call.index, updates, axis);
+    if call.report.is_none() && are_owned(&device, &lines) {
+        add_lines(&device, &lines, &call, table, updates);
+        return Ok(call.done());
+    }
     let Launch {
         cubes,
         cube,
@@ -192,6 +198,52 @@ pub fn add_along_axis(
         );
     }
     Ok(call.done())
+}
+
+/// Lines that a unit adds to, one after another.
+const LINES_OF_UNIT: usize = 64;
+
+/// Whether each line of the table is one unit's: on a CPU, whose atomic additions cost more than loads and stores do, where units that
+/// have none are few.
+fn are_owned(device: &Device, lines: &Lines) -> bool {
+    device.target() == Target::Cpu && 4 * lines.lines() >= cube_units(device) as usize
+}
+
+/// Adds by units that own lines.
+fn add_lines(
+    device: &Device,
+    lines: &Lines,
+    call: &Call,
+    table: &TensorHandle,
+    updates: &TensorHandle,
+) {
+    let units = cube_units(device);
+    let mut arguments = lines.arguments(device, call.bounds);
+    let count = lines.lines();
+    arguments.form.steps = LINES_OF_UNIT;
+    let each = units as usize * arguments.form.steps;
+    let address = [table, updates, &call.index].map(crate::plan::address);
+    // SAFETY: the axes stay in the index and the updates, and an index in the table, all of which were checked to lie in
+    // their buffers; a line's elements are those of no other line.
+    unsafe {
+        kernels::add_lines_kernel::launch_unchecked(
+            device.client(),
+            crate::plan::cubes(device, count.div_ceil(each)),
+            CubeDim::new_1d(units),
+            address.into_iter().max().unwrap_or_default(),
+            lines.width,
+            buffer(table),
+            buffer(&call.index),
+            buffer(updates),
+            arguments.axes,
+            count,
+            arguments.lane,
+            arguments.extent,
+            arguments.step,
+            arguments.form,
+            [table.dtype, call.index.dtype],
+        );
+    }
 }
 
 /// Whether a device adds elements of one type along an axis by indices of another.

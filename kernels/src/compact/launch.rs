@@ -2,10 +2,10 @@
 
 use super::kernels::{
     compact_look_back_kernel, compact_runs_kernel, compact_tiles_kernel, count_runs_kernel,
-    count_tiles_kernel, lengths_kernel,
+    count_tiles_kernel,
 };
-use super::result::{Compacted, Partition, Runs, Unique};
 use super::tile::{CompactPlan, Keep};
+use super::written::{Written, units, whole};
 use super::{CompactOptions, Predicate};
 use crate::check;
 use crate::scan::{
@@ -47,103 +47,6 @@ pub(super) struct Compaction<'a> {
     pub order: Option<&'a TensorHandle>,
 }
 
-/// What was written.
-pub(super) struct Written {
-    device: Device,
-    values: TensorHandle,
-    rejected: TensorHandle,
-    places: TensorHandle,
-    inverse: TensorHandle,
-    count: TensorHandle,
-    length: usize,
-    has_inverse: bool,
-    path: ScanPath,
-}
-
-impl Written {
-    pub(super) fn kept(self) -> Compacted {
-        Compacted::new(self.values, self.count).by(self.path)
-    }
-
-    pub(super) fn places(self) -> Compacted {
-        Compacted::new(self.places, self.count).by(self.path)
-    }
-
-    pub(super) fn partition(self) -> Partition {
-        Partition {
-            kept: Compacted::new(self.values, self.count.clone()).by(self.path),
-            rejected: Compacted::others(self.rejected, self.count, self.length).by(self.path),
-        }
-    }
-
-    /// Runs from where they begin.
-    pub(super) fn runs(self) -> Runs {
-        let (begins, lengths) = self.lengths();
-        Runs {
-            values: self.compacted(self.values.clone()),
-            begins: self.compacted(begins),
-            lengths: self.compacted(lengths),
-            inverse: self.has_inverse.then(|| self.inverse.clone()),
-        }
-    }
-
-    /// The values, of a list that is in order.
-    pub(super) fn unique(self, has_counts: bool) -> Unique {
-        let counts = has_counts.then(|| self.lengths().1);
-        Unique {
-            values: self.compacted(self.values.clone()),
-            counts: counts.map(|counts| self.compacted(counts)),
-            inverse: self.has_inverse.then(|| self.inverse.clone()),
-        }
-    }
-
-    fn compacted(&self, values: TensorHandle) -> Compacted {
-        Compacted::new(values, self.count.clone()).by(self.path)
-    }
-
-    /// Where runs begin, and how long they are.
-    fn lengths(&self) -> (TensorHandle, TensorHandle) {
-        let client = self.device.client();
-        let index = self.places.dtype;
-        let list = |handle| TensorHandle::new_contiguous(vec![self.length], handle, index);
-        let begins = list(self.places.handle.clone());
-        let lengths = list(client.empty((self.length * index.size()).max(8)));
-        if self.length > 0 {
-            let units = units(&self.device);
-            let multiprocessors = client.properties().hardware.num_streaming_multiprocessors;
-            let most = 8 * multiprocessors.unwrap_or(16) as usize;
-            // SAFETY: a unit writes runs below the count, for which both lists have room.
-            unsafe {
-                lengths_kernel::launch_unchecked(
-                    client,
-                    CubeCount::new_1d(self.length.div_ceil(units as usize).min(most) as u32),
-                    CubeDim::new_1d(units),
-                    AddressType::from_len(self.length + (1 << 20)),
-                    whole(&begins),
-                    whole(&lengths),
-                    whole(&self.count),
-                    self.length,
-                    [index, self.count.dtype],
-                );
-            }
-        }
-        (begins, lengths)
-    }
-}
-
-/// Units of a cube without planes.
-fn units(device: &Device) -> u32 {
-    let most = device.client().properties().hardware.max_units_per_cube;
-    1 << most.clamp(1, 256).ilog2()
-}
-
-/// All of a list as a kernel argument.
-fn whole(list: &TensorHandle) -> BufferArg {
-    let len = list.shape().iter().product();
-    // SAFETY: the list has so many elements.
-    unsafe { BufferArg::from_raw_parts(list.handle.clone(), len) }
-}
-
 impl<'a> Compaction<'a> {
     pub(super) fn new(
         call: &'static str,
@@ -177,9 +80,8 @@ impl<'a> Compaction<'a> {
         })
     }
 
-    /// A tensor for an output, or one of a single element where it is not written.
-    fn output(&self, is_written: bool, shape: Vec<usize>, dtype: ElemType) -> TensorHandle {
-        let shape = if is_written { shape } else { vec![1] };
+    /// A tensor for an output.
+    fn output(&self, shape: Vec<usize>, dtype: ElemType) -> TensorHandle {
         let bytes = shape.iter().product::<usize>() * dtype.size();
         let handle = self.device.client().empty(bytes.max(8));
         TensorHandle::new_contiguous(shape, handle, dtype)
@@ -196,20 +98,26 @@ impl<'a> Compaction<'a> {
             places,
             inverse,
         } = self.writes;
+        // Each buffer is a message to the device's thread: those that nobody writes are one, of a single element of any type.
+        let unwritten = self.device.client().empty(8);
+        let output = |is_written, shape: Vec<usize>, dtype| match is_written {
+            true => self.output(shape, dtype),
+            false => TensorHandle::new_contiguous(vec![1], unwritten.clone(), dtype),
+        };
         let list = vec![length];
         let written = Written {
             device: self.device.clone(),
-            values: self.output(values, list.clone(), element),
-            rejected: self.output(rejected, list.clone(), element),
-            places: self.output(places, vec![length, self.extents.len()], index),
-            inverse: self.output(inverse, list, index),
+            values: output(values, list.clone(), element),
+            rejected: output(rejected, list.clone(), element),
+            places: output(places, vec![length, self.extents.len()], index),
+            inverse: output(inverse, list, index),
             count: match length {
                 0 => TensorHandle::new_contiguous(
                     vec![1],
                     self.device.client().create_from_slice(&[0; 8]),
                     count_type,
                 ),
-                _ => self.output(true, vec![1], count_type),
+                _ => self.output(vec![1], count_type),
             },
             length,
             has_inverse: inverse,
@@ -373,7 +281,7 @@ impl<'a> Compaction<'a> {
 
     /// The counts of parts, and memory for their scan.
     fn totals(&self, parts: usize, count: ElemType) -> [TensorHandle; 2] {
-        [(); 2].map(|()| self.output(true, vec![parts], count))
+        [(); 2].map(|()| self.output(vec![parts], count))
     }
 
     fn by_tiles<P: Predicate>(&self, plan: TilePlan, written: &Written) {

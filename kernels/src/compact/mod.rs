@@ -7,6 +7,7 @@ mod result;
 mod runs;
 mod tile;
 mod unique;
+mod written;
 
 /// What tests compile without the launcher.
 pub(crate) mod raw {
@@ -271,7 +272,7 @@ impl<'a> Masked<'a> {
         })
     }
 
-    fn compact(&self, options: CompactOptions, writes: Writes) -> Result<launch::Written> {
+    fn compact(&self, options: CompactOptions, writes: Writes) -> Result<written::Written> {
         let mask = Some(&self.mask);
         let Self {
             call,

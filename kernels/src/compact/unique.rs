@@ -5,7 +5,7 @@ use super::result::Unique;
 use super::tile::Keep;
 use super::{CompactOptions, NonZero, check_index, checked};
 use crate::check;
-use crate::sort::{self, Carried, SortOptions};
+use crate::sort::{self, Carried, SortOptions, SortPath};
 use cubecl::client::Client;
 use cubecl::std::tensor::TensorHandle;
 use girih::Result;
@@ -27,6 +27,8 @@ pub struct UniqueOptions {
     pub inverse: bool,
     /// The type of both, and the path of the compaction.
     pub compact: CompactOptions,
+    /// The path of the sort; the sort's own choice, if none is named.
+    pub sort: Option<SortPath>,
 }
 
 /// The values of `input`, each once, in ascending order: that of [`sort`](crate::sort()).
@@ -79,6 +81,7 @@ pub fn unique(client: &Client, input: &TensorHandle, options: UniqueOptions) -> 
         counts,
         inverse,
         compact,
+        sort: path,
     } = options;
     let (shape, _) = check::dims(input);
     let list = checked(CALL, client, input)?;
@@ -90,7 +93,11 @@ pub fn unique(client: &Client, input: &TensorHandle, options: UniqueOptions) -> 
         },
         false => Carried::Nothing,
     };
-    let sorted = sort::run(CALL, client, &list, carried, 0, &SortOptions::default())?;
+    let by = SortOptions {
+        path,
+        ..SortOptions::default()
+    };
+    let sorted = sort::run(CALL, client, &list, carried, 0, &by)?;
     let keys = sorted.keys.expect("keys are sorted");
     let writes = Writes {
         values: true,

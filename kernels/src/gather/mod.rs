@@ -104,11 +104,12 @@ pub fn gather(
     let (mut shape, _) = check::dims(input);
     shape[axis] = index.shape()[0];
     let output = check::output(CALL, client, shape, input.dtype)?;
-    let checked = gather_into(client, input, index, &output, axis, bounds)?;
+    let checked = gather_on(&device, input, index, &output, axis, bounds)?;
     Ok(checked.map(|()| output))
 }
 
-/// As [`gather`], into a tensor that is there: of any strides that do not overlap.
+/// As [`gather`], into a tensor that is there: of any strides that do not overlap. It shares no memory with the others; what it would
+/// hold then is not defined.
 ///
 /// # Errors
 ///
@@ -121,11 +122,22 @@ pub fn gather_into(
     axis: usize,
     bounds: Bounds,
 ) -> Result<Checked<()>> {
+    gather_on(&Device::of(client), input, index, output, axis, bounds)
+}
+
+fn gather_on(
+    device: &Device,
+    input: &TensorHandle,
+    index: &TensorHandle,
+    output: &TensorHandle,
+    axis: usize,
+    bounds: Bounds,
+) -> Result<Checked<()>> {
     const CALL: &str = "gather";
-    let device = Device::of(client);
+    let client = device.client();
     check::axis(CALL, "input", input, axis)?;
-    check::index(CALL, &device, index)?;
-    check::element(CALL, &device, input.dtype)?;
+    check::index(CALL, device, index)?;
+    check::element(CALL, device, input.dtype)?;
     check::within(CALL, client, "input", input)?;
     let (mut shape, _) = check::dims(input);
     let extent = std::mem::replace(&mut shape[axis], index.shape()[0]);
@@ -133,7 +145,7 @@ pub fn gather_into(
     check::shape(CALL, "output", output, &shape)?;
     check::within(CALL, client, "output", output)?;
     check::distinct(CALL, "output", output)?;
-    let report = report(CALL, &device, index, axis, extent, bounds)?;
+    let report = report(CALL, device, index, axis, extent, bounds)?;
     if shape.contains(&0) {
         return Ok(Checked::new((), report));
     }
@@ -145,7 +157,7 @@ pub fn gather_into(
     };
     match Walk::new(input, output, axis) {
         Some(walk) => launch(
-            &device,
+            device,
             input,
             index,
             output,
@@ -164,7 +176,7 @@ pub fn gather_into(
             let walk =
                 Walk::new(&input, &staged, axis).expect("contiguous tensors fold to three axes");
             launch(
-                &device,
+                device,
                 &input,
                 index,
                 &staged,

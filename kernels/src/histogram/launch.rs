@@ -1,9 +1,11 @@
 //! Histograms as launches.
 
 use super::kernel::{Binning, Counting, bins_kernel, histogram_kernel};
-use super::{MOST, PRIVATE, element};
+use super::{MOST, PRIVATE, Weights, element};
+use crate::bins::zeros;
 use crate::check;
-use crate::scan::zeroed;
+use crate::scan::Determinism;
+use crate::scatter::{Duplicates, ScatterMode, ScatterOptions, scatter_into};
 use cubecl::client::Client;
 use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use cubecl::prelude::*;
@@ -116,10 +118,18 @@ impl Bins {
     }
 }
 
-/// What values of these weights are added up in.
-pub(super) fn sum_of(call: &'static str, weights: Option<ElemType>) -> Result<ElemType> {
+/// What so many values of these weights are added up in.
+pub(super) fn sum_of(
+    call: &'static str,
+    weights: Option<ElemType>,
+    count: usize,
+) -> Result<ElemType> {
     match weights {
-        None => Ok(ElemType::UInt(UIntKind::U32)),
+        // All of them may be in one bin.
+        None => Ok(ElemType::UInt(match u32::try_from(count) {
+            Ok(_) => UIntKind::U32,
+            Err(_) => UIntKind::U64,
+        })),
         Some(sum) if [F32, F64].contains(&sum) => Ok(sum),
         Some(given) => Err(Error::Element {
             call,
@@ -174,9 +184,13 @@ pub(super) fn run(
     call: &'static str,
     client: &Client,
     values: &TensorHandle,
-    weights: Option<&TensorHandle>,
+    weights: Weights<'_>,
     bins: Bins,
 ) -> Result<TensorHandle> {
+    let Weights {
+        tensor: weights,
+        determinism,
+    } = weights;
     let device = Device::of(client);
     check::within(call, client, "values", values)?;
     let (shape, _) = check::dims(values);
@@ -184,14 +198,50 @@ pub(super) fn run(
         check::shape(call, "weights", weights, &shape)?;
         check::within(call, client, "weights", weights)?;
     }
-    let sum = sum_of(call, weights.map(|weights| weights.dtype))?;
-    let private = supports(&device, call, values.dtype, sum, &bins)?;
-    let out = zeroed(&device, bins.count * sum.size());
     let count: usize = shape.iter().product();
+    let sum = sum_of(call, weights.map(|weights| weights.dtype), count)?;
+    if let (Some(weights), Determinism::RunToRun) = (weights, determinism) {
+        return in_order(call, &device, values, weights, bins);
+    }
+    let private = supports(&device, call, values.dtype, sum, &bins)?;
+    let out = zeros(&device, bins.count * sum.size() / 4);
     if count > 0 && bins.count > 0 {
         launch(&device, values, weights, &out, &bins, private, sum);
     }
     Ok(TensorHandle::new_contiguous(vec![bins.count], out, sum))
+}
+
+/// Adds up the weights of each bin in one order.
+fn in_order(
+    call: &'static str,
+    device: &Device,
+    values: &TensorHandle,
+    weights: &TensorHandle,
+    bins: Bins,
+) -> Result<TensorHandle> {
+    let client = device.client();
+    check::element(call, device, weights.dtype)?;
+    let count = bins.count;
+    let list = |tensor: &TensorHandle| {
+        let count = tensor.shape().iter().product::<usize>();
+        TensorHandle::new_contiguous(vec![count], dense(client, tensor).handle, tensor.dtype)
+    };
+    let places = list(&places(call, client, values, bins)?);
+    let sums = zeros(device, count * weights.dtype.size() / 4);
+    let sums = TensorHandle::new_contiguous(vec![count], sums, weights.dtype);
+    // A value without a bin is at -1, which is masked.
+    let options = ScatterOptions::from(Duplicates::Deterministic);
+    scatter_into(
+        client,
+        &sums,
+        &places,
+        &list(weights),
+        0,
+        ScatterMode::Add,
+        options,
+    )?
+    .into_inner();
+    Ok(sums)
 }
 
 fn launch(

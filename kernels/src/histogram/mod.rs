@@ -2,6 +2,7 @@
 
 mod kernel;
 mod launch;
+mod weights;
 
 /// What tests compile without the launcher.
 pub(crate) mod raw {
@@ -14,6 +15,7 @@ use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
 use girih::{Error, Result};
 use launch::{Bins, places, run, sum_of, supports};
+pub use weights::Weights;
 
 /// Bins that a cube counts in its shared memory; more are counted in the output.
 const PRIVATE: usize = 2048;
@@ -23,13 +25,15 @@ const MOST: usize = 1 << 31;
 /// Counts how often each of the numbers 0, 1, .. is there: `out[b] = #{n : values[n] = b}`, or with weights the sum of those.
 ///
 /// `values` are integers of any shape and strides; `weights`, of the same shape, are f32 or f64. The result has `bins` elements:
-/// u32, or the weights' type. Numbers that are negative, or `bins` or more, are in no bin.
+/// u32, or u64 of 2^32 values or more, or the weights' type. Numbers that are negative, or `bins` or more, are in no bin.
 ///
-/// Counts are the same in every run. Sums of weights are taken in no fixed order, so that their last bits may differ.
+/// Counts are the same in every run. Sums of weights are taken in no fixed order, so that their last bits may differ, unless
+/// [`Weights`] ask for the same.
 ///
 /// | backend | how |
 /// |---|---|
 /// | all | up to 2048 bins are counted by each cube in shared memory, and added up; more of them straight in the output |
+/// | all, of weights whose sums are to be the same in every run | the [bin of each value](bins_of), and a [deterministic](crate::Duplicates::Deterministic) scatter of the weights |
 ///
 /// ```
 /// use cubecl::{client::Client, prelude::*, std::tensor::TensorHandle};
@@ -51,15 +55,15 @@ const MOST: usize = 1 << 31;
 ///
 /// [`Error::Element`], [`Error::Shape`], [`Error::Strides`]; [`Error::Size`] of more than 2^31 bins; [`Error::Device`] where the
 /// device does not store a type, or adds it not atomically.
-pub fn bincount(
+pub fn bincount<'a>(
     client: &Client,
     values: &TensorHandle,
-    weights: Option<&TensorHandle>,
+    weights: impl Into<Weights<'a>>,
     bins: usize,
 ) -> Result<TensorHandle> {
     const CALL: &str = "bincount";
     let bins = Bins::of_numbers(CALL, values.dtype, bins)?;
-    run(CALL, client, values, weights, bins)
+    run(CALL, client, values, weights.into(), bins)
 }
 
 /// Counts the values in each of `bins` equal parts of the range from `low` to `high`, both of which are in it; with weights, the
@@ -91,16 +95,16 @@ pub fn bincount(
 /// # Errors
 ///
 /// As [`bincount`]; [`Error::Argument`] of a range that is empty or not finite.
-pub fn histogram(
+pub fn histogram<'a>(
     client: &Client,
     values: &TensorHandle,
-    weights: Option<&TensorHandle>,
+    weights: impl Into<Weights<'a>>,
     bins: usize,
     range: [f64; 2],
 ) -> Result<TensorHandle> {
     const CALL: &str = "histogram";
     let bins = Bins::of_range(CALL, values.dtype, bins, range)?;
-    run(CALL, client, values, weights, bins)
+    run(CALL, client, values, weights.into(), bins)
 }
 
 /// The bin of every value that [`bincount`] counts it in, or with a range [`histogram`]; -1 where it is in none.
@@ -152,7 +156,7 @@ pub fn supports_histogram(
     range: Option<[f64; 2]>,
 ) -> Result<()> {
     let bins = bins_by(call, values, bins, range)?;
-    let sum = sum_of(call, weights)?;
+    let sum = sum_of(call, weights, 0)?;
     supports(&Device::of(client), call, values, sum, &bins).map(|_| ())
 }
 

@@ -66,7 +66,8 @@ pub fn matmul(
     Ok(out)
 }
 
-/// As [`matmul`](matmul()), into a tensor that is there: of any strides that do not overlap.
+/// As [`matmul`](matmul()), into a tensor that is there: of any strides that do not overlap. It shares no memory with the others; what
+/// it would hold then is not defined.
 ///
 /// # Errors
 ///

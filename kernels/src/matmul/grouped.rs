@@ -129,6 +129,29 @@ pub fn grouped_inner_matmul(
     Ok(out)
 }
 
+/// What [`grouped_inner_matmul`] would launch. Nothing is allocated.
+///
+/// # Errors
+///
+/// As [`grouped_inner_matmul`].
+pub fn explain_grouped_inner_matmul(
+    client: &Client,
+    a: &TensorHandle,
+    b: &TensorHandle,
+    ends: &TensorHandle,
+    options: &MatmulOptions<'_>,
+) -> Result<MatmulPlan> {
+    const CALL: &str = "grouped_inner_matmul";
+    rank(CALL, "a", a, 2, false)?;
+    rank(CALL, "b", b, 2, false)?;
+    rank(CALL, "ends", ends, 1, false)?;
+    let shape = vec![ends.shape()[0], a.shape()[0], b.shape()[1]];
+    let out = described(CALL, a, shape, output_type(CALL, a, options)?)?;
+    let device = Device::of(client);
+    let problem = grouped_inner(CALL, &device, [a, b, &out], ends, options)?;
+    Ok(plan(&device, &problem, options)?.explain(&problem))
+}
+
 /// A product of rows in groups.
 fn grouped(
     device: &Device,

@@ -1,5 +1,6 @@
 //! Products as launches.
 
+use super::beside::Beside;
 use super::form::{SizesLaunch, StridesLaunch};
 use super::plan::{Planned, Tiled, plan};
 use super::problem::Problem;
@@ -24,19 +25,51 @@ pub(crate) fn compute(
     options: &MatmulOptions<'_>,
     reports: Reports,
 ) -> Result<()> {
-    let plan = plan(device, problem, options)?;
+    let beside = Beside::new(device, problem, options)?;
+    let planned = plan(device, problem, options)?;
     if problem.is_empty() {
         return Ok(());
     }
     let packed = problem.packed(device.client());
     let problem = packed.as_ref().unwrap_or(problem);
+    let Some(beside) = beside else {
+        launch_planned(device, problem, planned, options, reports);
+        return Ok(());
+    };
+    if let Planned::Hopper(form) = planned
+        && let Some(form) = beside.taken_along(form)
+    {
+        let product = of_hopper(problem);
+        hopper::launch_beside(device, &product, form, beside.tensor(), &reports);
+        return Ok(());
+    }
+    let alone = beside.alone(problem);
+    let planned = plan(device, &alone, options)?;
+    launch_planned(device, &alone, planned, options, reports);
+    beside.pass(device, problem);
+    Ok(())
+}
+
+fn launch_planned(
+    device: &Device,
+    problem: &Problem,
+    planned: Planned,
+    options: &MatmulOptions<'_>,
+    reports: Reports,
+) {
     let tunes = options.tune && options.path.is_none() && options.tile.is_none();
-    match plan {
-        Planned::Hopper(form) => launch_hopper(device, problem, form, &reports),
+    match planned {
+        Planned::Hopper(form) => hopper::launch(device, &of_hopper(problem), form, &reports),
         Planned::Tiled(_) if tunes => launch_fastest(device, problem, reports),
         Planned::Tiled(plan) => launch(device, problem, &plan, &reports),
     }
-    Ok(())
+}
+
+/// A product that was planned by the kernel for Hopper, as it takes it.
+fn of_hopper(problem: &Problem) -> hopper::Product<'_> {
+    problem
+        .of_hopper()
+        .expect("the plan was made of such a product")
 }
 
 fn buffer(tensor: &TensorHandle) -> BufferArg {
@@ -152,12 +185,4 @@ pub(crate) fn launch(device: &Device, problem: &Problem, plan: &Tiled, reports: 
             ),
         }
     }
-}
-
-/// Launches a product that the kernel for Hopper computes.
-fn launch_hopper(device: &Device, problem: &Problem, form: hopper::Form, reports: &Reports) {
-    let product = problem
-        .of_hopper()
-        .expect("the plan was made of such a product");
-    hopper::launch(device, &product, form, reports);
 }

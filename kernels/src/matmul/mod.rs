@@ -1,7 +1,8 @@
 //! Products of matrices: in batches, by groups of rows, and with rows gathered and added to by lists.
 
-mod activation;
+pub(crate) mod activation;
 mod batched;
+mod beside;
 mod epilogue;
 mod form;
 mod grouped;
@@ -22,13 +23,15 @@ mod units;
 pub use activation::Activation;
 pub use batched::{explain_matmul, matmul, matmul_into, supports_matmul};
 pub use grouped::{
-    explain_grouped_matmul, grouped_inner_matmul, grouped_matmul, grouped_matmul_into,
+    explain_grouped_inner_matmul, explain_grouped_matmul, grouped_inner_matmul, grouped_matmul,
+    grouped_matmul_into,
 };
 pub use options::{MatmulOptions, MatmulPath, MatmulTile, Precision, Route};
 pub use plan::MatmulPlan;
 pub use problem::MOST_GROUPS;
 pub use routed::{
-    Routed, explain_gather_matmul_scatter, gather_matmul, gather_matmul_scatter_into,
+    Routed, explain_gather_matmul, explain_gather_matmul_scatter, gather_matmul,
+    gather_matmul_scatter_into,
 };
 
 /// For tests that compile the kernels without a device.

@@ -75,6 +75,12 @@ pub struct MatmulOptions<'a> {
     pub bias: Option<&'a TensorHandle>,
     /// What becomes of each element, in the type of the sums.
     pub activation: Activation,
+    /// Where the sums go as they are before the activation, bias included, for its gradient: a contiguous tensor of the result's
+    /// shape and type, whose elements the activation is then computed from.
+    pub before: Option<&'a TensorHandle>,
+    /// In place of the activation, the sums are multiplied with its slope at these: a contiguous tensor of the result's shape and
+    /// type, as [`before`](Self::before) of another product. It is the activation's gradient, of sums that are its result's.
+    pub slope_at: Option<&'a TensorHandle>,
     /// The type of the result, where the launcher makes it.
     pub output: Option<ElemType>,
     /// What operands of `f32` may lose.

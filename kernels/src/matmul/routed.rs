@@ -3,6 +3,7 @@
 use super::launch::{Reports, compute};
 use super::plan::plan;
 use super::problem::{Problem, output_type, rank, routed};
+use super::result::described;
 use super::{MatmulOptions, MatmulPlan, Route};
 use crate::check;
 use cubecl::client::Client;
@@ -68,6 +69,37 @@ pub fn gather_matmul(
     let problem = routed(CALL, &device, [a, b, &out], &route, bounds, false, options)?;
     let Routed { gather, .. } = run(&device, &problem, options)?;
     Ok(gather.map(|()| out))
+}
+
+/// What [`gather_matmul`] would launch.
+///
+/// # Errors
+///
+/// As [`gather_matmul`].
+pub fn explain_gather_matmul(
+    client: &Client,
+    a: &TensorHandle,
+    gather: &TensorHandle,
+    b: &TensorHandle,
+    ends: Option<&TensorHandle>,
+    options: &MatmulOptions<'_>,
+) -> Result<MatmulPlan> {
+    const CALL: &str = "gather_matmul";
+    rank(CALL, "a", a, 2, false)?;
+    rank(CALL, "gather", gather, 1, false)?;
+    rank(CALL, "b", b, if ends.is_some() { 3 } else { 2 }, false)?;
+    let columns = b.shape()[b.shape().len() - 1];
+    let shape = vec![gather.shape()[0], columns];
+    let out = described(CALL, a, shape, output_type(CALL, a, options)?)?;
+    let route = Route {
+        ends,
+        gather: Some(gather),
+        ..Default::default()
+    };
+    let device = Device::of(client);
+    let tensors = [a, b, &out];
+    let problem = routed(CALL, &device, tensors, &route, Bounds::Mask, false, options)?;
+    Ok(plan(&device, &problem, options)?.explain(&problem))
 }
 
 /// Adds products of rows to rows, `target[scatter[r], n] += weights[r] activation(product[r, n])`, where `product[r, n]` is

@@ -6,11 +6,13 @@
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if)]
 
+use super::heads::Heads;
 use super::look_back::prefix_of;
 use super::operator::ScanOperator;
 use super::place::{Row, row_of};
 use super::runs::{RunPlan, Runs, reduce_run, scan_run};
-use super::tile::{Heads, TilePlan, scan_tile, store_tile};
+use super::store::store_tile;
+use super::tile::{TilePlan, scan_tile};
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::memory::blocks::Orders;

@@ -1,5 +1,6 @@
 //! Scan: what every element has together with those before it.
 
+mod heads;
 mod kernels;
 mod launch;
 mod look_back;
@@ -9,7 +10,9 @@ mod place;
 mod rows;
 mod runs;
 mod states;
+mod store;
 mod tile;
+mod two_passes;
 
 /// What tests compile and put under load without the launcher.
 pub(crate) mod raw {
@@ -25,7 +28,7 @@ pub(crate) mod raw {
     pub use super::tile::TilePlan;
 }
 
-pub(crate) use launch::{cubes, exact_cubes, scan_list};
+pub(crate) use launch::{cubes, exact_cubes};
 pub(crate) use look_back::prefix_of;
 pub use operator::ScanOperator;
 pub(crate) use operator::{Sum, extreme};
@@ -33,6 +36,7 @@ pub(crate) use path::{lanes, require_look_back};
 pub(crate) use place::{Cuts, Row};
 pub(crate) use states::{States, zeroed};
 pub(crate) use tile::{TilePlan, load, position};
+pub(crate) use two_passes::scan_list;
 
 use crate::check;
 use cubecl::client::Client;
@@ -219,7 +223,8 @@ pub fn scan(
     Ok(output)
 }
 
-/// As [`scan`], into a tensor that is there, of any strides that do not overlap; gives the path that was taken.
+/// As [`scan`], into a tensor that is there, of any strides that do not overlap; gives the path that was taken. It shares no memory
+/// with the others; what it would hold then is not defined.
 ///
 /// # Errors
 ///

@@ -8,9 +8,9 @@
 #![allow(clippy::collapsible_if)]
 #![allow(clippy::explicit_auto_deref)]
 
+use super::heads::Heads;
 use super::operator::{ScanOperator, excluded};
 use super::place::{Cuts, is_below, row_of, search};
-use super::tile::Heads;
 use cubecl::prelude::*;
 
 /// Elements that a unit has in flight.

@@ -10,8 +10,9 @@
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if)]
 
-use super::operator::{By, ScanOperator, excluded};
-use super::place::{Cuts, Row, is_below, search};
+use super::heads::{Heads, heads};
+use super::operator::{By, ScanOperator};
+use super::place::{Cuts, Row};
 use cubecl::prelude::*;
 use girih::prelude::*;
 
@@ -63,29 +64,20 @@ impl TilePlan {
     }
 }
 
-/// Lists that say where segments begin.
-#[derive(CubeType)]
-pub(crate) struct Heads<F: Int> {
-    /// Flags, or sorted positions.
-    pub list: ComptimeOption<Box<[F]>>,
-    /// How far apart segments begin.
-    pub period: usize,
-}
-
 /// One tile in a unit's registers: what the unit's vectors hold, each scanned by itself, and what is before them.
 #[derive(CubeType)]
 pub(crate) struct Scanned<A: Numeric> {
     /// The unit's elements, each combined with those before it in its vector.
-    items: Array<A>,
+    pub(super) items: Array<A>,
     /// Bit `i`: element `i` begins a segment.
-    heads: u32,
+    pub(super) heads: u32,
     /// What the plane has before each of the unit's vectors.
-    before: Array<A>,
+    pub(super) before: Array<A>,
     /// Bit `v`: a segment begins in the plane's run before the unit's vector `v`.
-    cuts: u32,
+    pub(super) cuts: u32,
     /// What the planes before this one have, and whether a segment begins there.
-    lead: A,
-    lead_cut: bool,
+    pub(super) lead: A,
+    pub(super) lead_cut: bool,
     /// What the tile has since the last beginning of a segment.
     pub total: A,
     /// Whether a segment begins in the tile.
@@ -109,7 +101,7 @@ pub(crate) fn position(
 
 /// `first` combined with `second`, which a segment that begins there keeps to itself.
 #[cube]
-fn joined<A: Numeric, O: ScanOperator>(
+pub(super) fn joined<A: Numeric, O: ScanOperator>(
     first: A,
     second: A,
     is_cut: bool,
@@ -186,74 +178,6 @@ fn load_part<E: Numeric, A: Numeric, O: ScanOperator>(
     }
 }
 
-/// Bit `i`: the unit's element `i` begins a segment.
-#[cube]
-fn heads<F: Int>(heads: &Heads<F>, row: Row, first: usize, #[comptime] plan: TilePlan) -> u32 {
-    let mut bits = 0u32;
-    if comptime!(plan.cuts.any()) {
-        let width = comptime!(plan.width);
-        #[unroll]
-        for vector in 0..comptime!(plan.vectors) {
-            let at = position(first, vector, plan);
-            let shift = comptime!((vector * width) as u32);
-            bits |= heads_of_vector::<F>(heads, row, at, plan) << shift;
-        }
-    }
-    bits
-}
-
-#[cube]
-fn heads_of_vector<F: Int>(
-    heads: &Heads<F>,
-    row: Row,
-    at: usize,
-    #[comptime] plan: TilePlan,
-) -> u32 {
-    let width = comptime!(plan.width);
-    let mut bits = 0u32;
-    if comptime!(plan.cuts == Cuts::Every) {
-        let mut phase = at % heads.period;
-        #[unroll]
-        for lane in 0..width {
-            bits |= u32::cast_from(phase == 0) << comptime!(lane as u32);
-            phase = select(phase + 1 == heads.period, 0, phase + 1);
-        }
-    } else {
-        #[comptime]
-        match &heads.list {
-            ComptimeOption::Some(list) => {
-                if comptime!(plan.cuts == Cuts::Flags) {
-                    #[unroll]
-                    for lane in 0..width {
-                        if at + lane < row.length {
-                            let is_head =
-                                list[row.flags + (at + lane) * row.flags_step] != F::from_int(0);
-                            bits |= u32::cast_from(is_head) << comptime!(lane as u32);
-                        }
-                    }
-                } else {
-                    let mut next = search::<F>(list, 0usize, at);
-                    #[unroll]
-                    for lane in 0..width {
-                        let place = at + lane;
-                        if next < list.len() {
-                            if is_below::<F>(list[next], place) {
-                                next = search::<F>(list, next, place);
-                            }
-                        }
-                        if next < list.len() {
-                            let is_head = usize::cast_from(list[next]) == place;
-                            bits |= u32::cast_from(is_head) << comptime!(lane as u32);
-                        }
-                    }
-                }
-            }
-            ComptimeOption::None => {}
-        }
-    }
-    bits
-}
-
 /// Each element combined with those before it in its vector and segment.
 #[cube]
 fn scan_vectors<A: Numeric, O: ScanOperator>(
@@ -275,7 +199,7 @@ fn scan_vectors<A: Numeric, O: ScanOperator>(
 
 /// Whether one of the bits of the mask is set.
 #[cube]
-fn has_bits(bits: u32, #[comptime] mask: u32) -> bool {
+pub(super) fn has_bits(bits: u32, #[comptime] mask: u32) -> bool {
     bits & mask != 0u32
 }
 
@@ -389,131 +313,5 @@ pub(crate) fn scan_tile<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator
         lead_cut,
         total,
         is_cut,
-    }
-}
-
-/// Writes the results of a tile, before which its row has `prefix`.
-#[cube]
-pub(crate) fn store_tile<E: Numeric, A: Numeric, N: Size, O: ScanOperator>(
-    scanned: &mut Scanned<A>,
-    prefix: A,
-    vectors: &mut [Vector<E, N>],
-    output: &mut [E],
-    row: Row,
-    first: usize,
-    #[comptime] plan: TilePlan,
-) {
-    let lead = joined::<A, O>(prefix, scanned.lead, scanned.lead_cut, plan);
-    #[unroll]
-    for vector in 0..comptime!(plan.vectors) {
-        let is_cut = has_bits(scanned.cuts, comptime!(1u32 << vector));
-        let before = joined::<A, O>(lead, scanned.before[vector], is_cut, plan);
-        if comptime!(plan.exclusive) {
-            exclude::<A, O>(scanned, before, vector, plan);
-        } else {
-            include::<A, O>(scanned, before, vector, plan);
-        }
-    }
-    if comptime!(plan.aligned) {
-        if first + comptime!(plan.tile()) <= row.length {
-            store_whole::<E, A, N>(&*scanned, vectors, row.output + first, plan);
-        } else {
-            store_part::<E, A>(&*scanned, output, row, first, plan);
-        }
-    } else {
-        store_part::<E, A>(&*scanned, output, row, first, plan);
-    }
-}
-
-#[cube]
-fn store_whole<E: Numeric, A: Numeric, N: Size>(
-    scanned: &Scanned<A>,
-    vectors: &mut [Vector<E, N>],
-    start: usize,
-    #[comptime] plan: TilePlan,
-) {
-    let width = comptime!(plan.width);
-    #[unroll]
-    for vector in 0..comptime!(plan.vectors) {
-        let mut packet = Vector::<E, N>::empty();
-        #[unroll]
-        for lane in 0..width {
-            let item = scanned.items[comptime!(vector * width + lane)];
-            packet.insert(lane, E::cast_from(item));
-        }
-        vectors[position(start, vector, plan) / width] = packet;
-    }
-}
-
-#[cube]
-fn store_part<E: Numeric, A: Numeric>(
-    scanned: &Scanned<A>,
-    output: &mut [E],
-    row: Row,
-    first: usize,
-    #[comptime] plan: TilePlan,
-) {
-    let width = comptime!(plan.width);
-    #[unroll]
-    for vector in 0..comptime!(plan.vectors) {
-        let at = position(first, vector, plan);
-        #[unroll]
-        for lane in 0..width {
-            if at + lane < row.length {
-                let item = scanned.items[comptime!(vector * width + lane)];
-                output[row.output + (at + lane) * row.output_step] = E::cast_from(item);
-            }
-        }
-    }
-}
-
-/// The results of one vector, each with its own element.
-#[cube]
-fn include<A: Numeric, O: ScanOperator>(
-    scanned: &mut Scanned<A>,
-    before: A,
-    #[comptime] vector: usize,
-    #[comptime] plan: TilePlan,
-) {
-    let width = comptime!(plan.width);
-    #[unroll]
-    for lane in 0..width {
-        let item = comptime!(vector * width + lane);
-        let mask = comptime!((u32::MAX >> (31 - lane)) << (vector * width));
-        let is_cut = has_bits(scanned.heads, mask);
-        scanned.items[item] = joined::<A, O>(before, scanned.items[item], is_cut, plan);
-    }
-}
-
-/// The results of one vector, each without its own element; from the last on, since each needs the one before.
-#[cube]
-fn exclude<A: Numeric, O: ScanOperator>(
-    scanned: &mut Scanned<A>,
-    before: A,
-    #[comptime] vector: usize,
-    #[comptime] plan: TilePlan,
-) {
-    let width = comptime!(plan.width);
-    let start = excluded::<A, O>(O::identity::<A>());
-    let before = excluded::<A, O>(before);
-    #[unroll]
-    for step in 0..width {
-        let lane = comptime!(width - 1 - step);
-        let item = comptime!(vector * width + lane);
-        let mut result = before;
-        if comptime!(lane > 0) {
-            let lower = scanned.items[comptime!(item - 1)];
-            result = O::combine::<A>(before, lower);
-            if comptime!(plan.cuts.any()) {
-                let mask = comptime!((u32::MAX >> (32 - lane)) << (vector * width));
-                let alone = excluded::<A, O>(lower);
-                result = select(has_bits(scanned.heads, mask), alone, result);
-            }
-        }
-        if comptime!(plan.cuts.any()) {
-            let is_head = has_bits(scanned.heads, comptime!(1u32 << item));
-            result = select(is_head, start, result);
-        }
-        scanned.items[item] = result;
     }
 }

@@ -135,8 +135,8 @@ impl From<Duplicates> for ScatterOptions {
 /// Scatters slices along an axis, in place: `target[.., index[n], ..]` takes `updates[.., n, ..]` as `mode` says; updates
 /// whose index finds no place are dropped.
 ///
-/// `target` has any rank and any strides that do not overlap, and elements of any integer or float type that the device
-/// stores; `index` rank 1 and an integer type; `updates` the shape of `target` with `index.len()` along `axis` and any strides.
+/// `target` has any rank and any strides that do not overlap, shares no memory with the others, and has elements of any integer or
+/// float type that the device stores; `index` rank 1 and an integer type; `updates` the shape of `target` with `index.len()` along `axis` and any strides.
 /// `options` are [`ScatterOptions`], or a [`Bounds`] or [`Duplicates`] alone. Nothing is read back from the device.
 ///
 /// | | kernels, unless [`ScatterOptions::path`] names some |

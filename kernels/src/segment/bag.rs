@@ -1,7 +1,8 @@
 //! Bags: segments of rows of a table, which indices name.
 
 use super::grouping::{Grouped, Grouping};
-use super::launch::{Job, Rows};
+use super::job::Job;
+use super::rows::Rows;
 use super::{Kind, Reduction, Rules, rows_of, supports};
 use crate::check::{self, list};
 use crate::gather::report;
@@ -70,7 +71,8 @@ pub struct Bags {
 /// type, or rank 2 for one bag a row, grouped by their [`Length`](Grouping::Length). A bag in which nothing counts is 0, of every
 /// reduction. f16 and bf16 are combined in f32. Nothing is read back from the device.
 ///
-/// The rows of a bag are read one after another and combined in registers: no row is written before the bag's result is.
+/// The rows of a bag are read one after another and combined in registers: no row is written before the bag's result is. Temporary
+/// memory is that of [`segment_reduce`](crate::segment_reduce()) of as many rows as there are indices.
 ///
 /// ```
 /// use cubecl::{client::Client, prelude::*, std::tensor::TensorHandle};

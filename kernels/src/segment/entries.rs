@@ -141,6 +141,9 @@ pub(crate) fn within<F: Int>(offset: F, entries: usize) -> usize {
     select(is_there, place, 0usize)
 }
 
+/// Offsets that a step of a search reads at once, plus one: what is left of the list after it is this part of it.
+const WAYS: usize = 4;
+
 /// The segment that has a place, or any number that is none where none has it. By the number of offsets that are not behind the
 /// place, so that of segments which begin there it is the last, the one that is not empty.
 #[cube]
@@ -149,15 +152,28 @@ pub(crate) fn segment_of<F: Int>(ends: &Ends<F>, place: usize) -> usize {
     #[comptime]
     match &ends.offsets {
         ComptimeOption::Some(offsets) => {
+            // Between these numbers is that of the offsets which are not behind.
             let mut low = 0usize;
             let mut high = ends.segments + 1;
             while low < high {
-                let middle = low + (high - low) / 2;
-                if within::<F>(offsets[middle], ends.entries) <= place {
-                    low = middle + 1;
-                } else {
-                    high = middle;
+                let step = (high - low) / comptime!(WAYS) + 1;
+                let mut next_low = low;
+                let mut next_high = high;
+                #[unroll]
+                for way in 1..WAYS {
+                    let mut probe = low + way * step - 1;
+                    if probe >= high {
+                        probe = high - 1;
+                    }
+                    // Each is behind or none, as the ones before it are: the last that is not behind and the first that is stay.
+                    if within::<F>(offsets[probe], ends.entries) <= place {
+                        next_low = probe + 1;
+                    } else if probe < next_high {
+                        next_high = probe;
+                    }
                 }
+                low = next_low;
+                high = next_high;
             }
             if low > 0 {
                 found = low - 1;

@@ -2,13 +2,14 @@
 // CubeCL's macro writes undocumented twins of the kernels.
 #![allow(missing_docs)]
 
-use super::launch::{Ends, buffer, room};
+use super::gradient::each;
+use super::rows::{address, buffer, room};
 use crate::check::{self, list};
 use crate::sort::{SortOptions, sort_with_indices};
 use cubecl::ir::{ElemType, UIntKind};
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
-use girih::device::{Device, Target};
+use girih::device::Device;
 use girih::view::{Bounds, resolve};
 use girih::{Error, Result};
 
@@ -42,6 +43,62 @@ pub enum Grouping<'a> {
 /// Most entries of all segments together: their numbers are `i32`.
 pub(crate) const MOST_ENTRIES: usize = i32::MAX as usize;
 
+/// Where segments begin and end.
+#[derive(Clone)]
+pub(crate) struct Ends {
+    /// A list of one more offsets than there are segments; without, they all have `length` entries.
+    pub offsets: Option<TensorHandle>,
+    pub length: usize,
+    pub segments: usize,
+    /// How many entries there are.
+    pub entries: usize,
+}
+
+impl Ends {
+    /// By offsets in ascending order.
+    pub(crate) fn by(offsets: TensorHandle, segments: usize, entries: usize) -> Self {
+        Self {
+            offsets: Some(offsets),
+            length: 0,
+            segments,
+            entries,
+        }
+    }
+
+    pub(crate) fn offsets_arg(&self) -> Option<BufferArg> {
+        let offsets = self.offsets.as_ref()?;
+        Some(buffer(&offsets.handle, self.segments + 1))
+    }
+
+    pub(crate) fn offset_type(&self) -> ElemType {
+        let none = ElemType::UInt(UIntKind::U32);
+        self.offsets.as_ref().map_or(none, |offsets| offsets.dtype)
+    }
+
+    /// The most entries that a team takes by itself: so few that long segments give work to the whole device.
+    pub(crate) fn longest(&self) -> usize {
+        const TEAMS: usize = 2048;
+        self.entries.div_ceil(TEAMS).next_power_of_two().max(64)
+    }
+
+    /// The windows of so many entries that longer segments are cut into; none where there can be no such segment.
+    pub(crate) fn windows(&self) -> usize {
+        let most = match self.offsets {
+            Some(_) => self.entries,
+            None => self.length,
+        };
+        match most > self.longest() {
+            true => self.entries.div_ceil(self.longest()),
+            false => 0,
+        }
+    }
+
+    /// Entries of a segment, on average.
+    pub(crate) fn mean(&self) -> usize {
+        self.entries / self.segments.max(1)
+    }
+}
+
 /// Where segments begin, and where each place in their order has its entry, unless they are in order.
 pub(crate) struct Grouped {
     pub ends: Ends,
@@ -49,14 +106,14 @@ pub(crate) struct Grouped {
 }
 
 impl Grouping<'_> {
-    /// Finds where the segments of so many entries are; refuses what does not fit them.
-    pub(crate) fn group(
-        self,
+    /// How many segments there are of so many entries; refuses what does not fit them.
+    pub(crate) fn segments(
+        &self,
         call: &'static str,
         device: &Device,
         entries: usize,
-    ) -> Result<Grouped> {
-        let segments = match self {
+    ) -> Result<usize> {
+        let segments = match *self {
             Self::SortedIds { segments, .. } | Self::Ids { segments, .. } => segments,
             Self::Offsets(_) | Self::Length(_) => 0,
         };
@@ -73,68 +130,67 @@ impl Grouping<'_> {
                 });
             }
         }
-        let by = |offsets, segments| Ends {
-            offsets: Some(offsets),
-            length: 0,
-            segments,
-            entries,
-        };
-        match self {
-            Self::Length(length) => {
-                let fits = length > 0 && entries.is_multiple_of(length);
-                if !fits {
-                    return Err(Error::Argument {
-                        call,
-                        argument: "the length of segments",
-                        given: length.to_string(),
-                        allowed: format!("a divisor of the number of entries, {entries}"),
-                    });
-                }
-                let ends = Ends {
-                    offsets: None,
-                    length,
-                    segments: entries / length,
-                    entries,
-                };
-                Ok(Grouped { ends, order: None })
-            }
+        match *self {
+            Self::Length(length) => match length > 0 && entries.is_multiple_of(length) {
+                true => Ok(entries / length),
+                false => Err(Error::Argument {
+                    call,
+                    argument: "the length of segments",
+                    given: length.to_string(),
+                    allowed: format!("a divisor of the number of entries, {entries}"),
+                }),
+            },
             Self::Offsets(offsets) => {
                 named(call, device, "offsets", offsets)?;
-                let segments = offsets.shape()[0].checked_sub(1).ok_or(Error::Shape {
+                offsets.shape()[0].checked_sub(1).ok_or(Error::Shape {
                     call,
                     argument: "offsets",
                     given: vec![0],
                     allowed: vec![1],
-                })?;
-                let offsets = list(device.client(), offsets);
-                Ok(Grouped {
-                    ends: by(offsets, segments),
-                    order: None,
                 })
             }
-            Self::SortedIds { ids, segments } => {
+            Self::SortedIds { ids, segments } | Self::Ids { ids, segments } => {
                 named(call, device, "ids", ids)?;
                 check::shape(call, "ids", ids, &[entries])?;
-                let offsets = offsets_of(device, &list(device.client(), ids), segments);
-                Ok(Grouped {
-                    ends: by(offsets, segments),
-                    order: None,
-                })
+                Ok(segments)
             }
-            Self::Ids { ids, segments } => {
-                named(call, device, "ids", ids)?;
-                check::shape(call, "ids", ids, &[entries])?;
-                let client = device.client();
+        }
+    }
+
+    /// Finds where the segments of so many entries are; refuses what does not fit them.
+    pub(crate) fn group(
+        self,
+        call: &'static str,
+        device: &Device,
+        entries: usize,
+    ) -> Result<Grouped> {
+        let segments = self.segments(call, device, entries)?;
+        let client = device.client();
+        let by = |offsets, order| Grouped {
+            ends: Ends::by(offsets, segments, entries),
+            order,
+        };
+        Ok(match self {
+            Self::Length(length) => Grouped {
+                ends: Ends {
+                    offsets: None,
+                    length,
+                    segments,
+                    entries,
+                },
+                order: None,
+            },
+            Self::Offsets(offsets) => by(list(client, offsets), None),
+            Self::SortedIds { ids, .. } => {
+                by(offsets_of(device, &list(client, ids), segments), None)
+            }
+            Self::Ids { ids, .. } => {
                 let places = ElemType::UInt(UIntKind::U32);
                 let options = SortOptions::default();
                 let (ids, order) = sort_with_indices(client, ids, 0, places, &options)?;
-                let offsets = offsets_of(device, &ids, segments);
-                Ok(Grouped {
-                    ends: by(offsets, segments),
-                    order: Some(order),
-                })
+                by(offsets_of(device, &ids, segments), Some(order))
             }
-        }
+        })
     }
 }
 
@@ -204,18 +260,7 @@ pub(crate) fn offsets_of(device: &Device, ids: &TensorHandle, segments: usize) -
     let client = device.client();
     let count = ids.shape()[0];
     let offsets = room(client, segments + 1, 4);
-    let units = 1u32
-        << client
-            .properties()
-            .hardware
-            .max_units_per_cube
-            .clamp(1, 256)
-            .ilog2();
-    let all = (segments + 1).div_ceil(units as usize);
-    let all = match device.target() {
-        Target::Cpu => all.min(16),
-        _ => all,
-    };
+    let (cubes, cube) = each(device, segments + 1);
     let handle = match count {
         // Never read.
         0 => room(client, 1, ids.dtype.size()),
@@ -225,9 +270,9 @@ pub(crate) fn offsets_of(device: &Device, ids: &TensorHandle, segments: usize) -
     unsafe {
         offsets_kernel::launch_unchecked(
             client,
-            crate::scan::cubes(device, all),
-            CubeDim::new_1d(units),
-            AddressType::from_len(count.max(segments) + (1 << 20)),
+            cubes,
+            cube,
+            address(&[count, segments]),
             buffer(&handle, count.max(1)),
             buffer(&offsets, segments + 1),
             count,

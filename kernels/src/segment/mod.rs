@@ -1,39 +1,49 @@
 //! Reductions of segments of rows, of bags of rows that indices name among them, and their gradients.
 
-mod backward;
 mod bag;
 mod entries;
+mod explain;
+mod finish;
+mod gather;
 pub(crate) mod gradient;
-mod grouping;
-pub(crate) mod kernels;
-pub(crate) mod launch;
-mod rows;
+pub(crate) mod grouping;
+pub(crate) mod job;
+pub(crate) mod named;
+pub(crate) mod plan;
+mod reduce;
+pub(crate) mod rows;
+mod rules;
+mod take;
 mod total;
 
 /// What tests compile without the launcher.
 pub(crate) mod raw {
-    pub use super::backward::{add_kernel, spread_kernel, weights_kernel};
-    pub use super::kernels::{
-        Columns, ColumnsCompilationArg, Plan, finish_kernel, reduce_kernel, windows_kernel,
-    };
+    pub use super::finish::finish_kernel;
+    pub use super::gradient::raw::*;
+    pub use super::plan::{Columns, ColumnsCompilationArg, Plan};
+    pub use super::reduce::reduce_kernel;
     pub use super::{Kind, Rules};
 }
 
 pub use bag::{BagOptions, Bags, embedding_bag, supports_embedding_bag};
+pub use explain::{SegmentPlan, explain_segment_reduce};
+pub use gather::{GatherOptions, gather_backward, supports_gather_backward};
 pub use gradient::{
-    BagGradients, embedding_bag_backward, segment_reduce_backward, supports_embedding_bag_backward,
+    BagBackwardOptions, BagGradients, embedding_bag_backward, segment_reduce_backward,
+    supports_embedding_bag_backward,
 };
 pub use grouping::Grouping;
-pub use rows::gather_backward;
+pub use rules::{Kind, Rules};
 
 use crate::check;
 use cubecl::client::Client;
 use cubecl::ir::{ElemType, FloatKind, IntKind};
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
-use girih::{Bounds, Error, Result};
+use girih::{Error, Result};
 use grouping::Grouped;
-use launch::{Job, Reduced, Rows, sum_type};
+use job::{Job, Reduced};
+use rows::{Rows, sum_type};
 
 /// How the rows of a segment are combined, element by element.
 ///
@@ -53,81 +63,6 @@ pub enum Reduction {
     Prod,
 }
 
-/// A [`Reduction`] as kernels know it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// Elements added up.
-    Sum,
-    /// The same, divided by the number of rows.
-    Mean,
-    /// Elements multiplied.
-    Product,
-    /// The elements that are not 0 multiplied, and the others counted: what the gradient of a product needs.
-    Nonzero,
-    /// The largest element.
-    Max,
-    /// The smallest element.
-    Min,
-}
-
-impl Kind {
-    /// Whether there is an integer beside each element.
-    pub(crate) const fn has_args(self) -> bool {
-        matches!(self, Self::Nonzero | Self::Max | Self::Min)
-    }
-
-    /// That integer where there are no rows.
-    pub(crate) const fn arg_of_none(self) -> i32 {
-        match self {
-            Self::Nonzero => 0,
-            _ => -1,
-        }
-    }
-}
-
-impl From<Reduction> for Kind {
-    fn from(reduction: Reduction) -> Self {
-        match reduction {
-            Reduction::Sum => Self::Sum,
-            Reduction::Mean => Self::Mean,
-            Reduction::Max => Self::Max,
-            Reduction::Min => Self::Min,
-            Reduction::Prod => Self::Product,
-        }
-    }
-}
-
-/// How rows are combined, which of them count, and what is kept beside the result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Rules {
-    /// How they are combined.
-    pub kind: Kind,
-    /// What an index out of range does.
-    pub bounds: Bounds,
-    /// Whether one row does not count.
-    pub has_padding: bool,
-    /// Whether a segment without rows is 0.
-    pub zero_of_none: bool,
-    /// Whether the entry that each element came from is kept.
-    pub keeps_args: bool,
-    /// Whether the number of rows is kept.
-    pub keeps_counts: bool,
-}
-
-impl Rules {
-    /// Of rows that all count, with their own result for a segment without rows.
-    pub(crate) fn of_segments(kind: Kind) -> Self {
-        Self {
-            kind,
-            bounds: Bounds::Assume,
-            has_padding: false,
-            zero_of_none: false,
-            keeps_args: false,
-            keeps_counts: false,
-        }
-    }
-}
-
 /// Rows reduced, and where each element came from.
 #[derive(Clone, Debug)]
 pub struct SegmentReduced {
@@ -145,8 +80,19 @@ pub struct SegmentReduced {
 ///
 /// | backend | how |
 /// |---|---|
-/// | GPU | a plane or part of one for each segment, 16 bytes a unit and access, eight rows in flight (four of extremes and wide rows); long segments by many planes |
+/// | GPU | a plane or part of one for each segment, 16 bytes a unit and access, eight rows in flight (four of extremes, of wide rows and of segments shorter than eight on average); long segments by many planes |
 /// | CPU | one unit a segment, vectors as wide as the processor's |
+///
+/// One kernel reduces all segments, and what windows have of those that are longer than 1/2048 of the rows (and than 64); a second one
+/// combines that. Where all segments have a [`Length`](Grouping::Length) that is no longer, there is no second one. Who combines what
+/// depends on the offsets and the device alone. [`explain_segment_reduce`] says what is launched.
+///
+/// | temporary memory | bytes |
+/// |---|---|
+/// | rows whose elements do not lie next to each other | a copy of `values` |
+/// | segments that may be long | two rows for each window, in the type that rows are combined in, with an `i32` beside each element of an extreme, and 16 bytes: up to 1/16 of `values` of f32, 1/8 of f16 |
+/// | ids | four for each segment |
+/// | ids in any order | those of the [sort](crate::sort_with_indices): ids and places, twice, and its counts |
 ///
 /// ```
 /// use cubecl::{client::Client, prelude::*, std::tensor::TensorHandle};

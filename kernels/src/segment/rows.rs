@@ -1,86 +1,115 @@
-//! The gradient of a gather.
+//! Rows and lists in memory, as kernels take them.
 
-use super::gradient::{sums_of_rows, zeros};
 use crate::check;
-use crate::scatter::{Duplicates, ScatterMode, ScatterOptions, scatter_into};
-use crate::{Bounds, Determinism};
+use crate::fold::fold;
 use cubecl::client::Client;
-use cubecl::std::tensor::TensorHandle;
-#[cfg(doc)]
-use girih::Error;
-use girih::Result;
+use cubecl::ir::ElemType;
+use cubecl::prelude::*;
+use cubecl::server::Handle;
+use cubecl::std::tensor::{TensorHandle, into_contiguous};
 use girih::device::Device;
 
-/// The gradient of [`gather`](crate::gather()), or of an index select, for its input: `out[.., i, ..]` is the sum of all
-/// `gradient[.., n, ..]` of which `index[n]` is `i`, and 0 where there are none.
-///
-/// `gradient` is that of the gathered slices, with one along `axis` for each index; `extent` is the input's extent there. An index
-/// out of range passes its gradient to where `bounds` found it a place, and drops it where there was none.
-///
-/// With [`Determinism::RunToRun`] indices are sorted, and what goes to each slice is added up in their order; else it is scattered
-/// into zeros, as [`scatter_into`](crate::scatter_into()) does.
-///
-/// ```
-/// use cubecl::{client::Client, prelude::*, std::tensor::TensorHandle};
-/// use girih_kernels::{Bounds, Determinism, Result, gather_backward};
-///
-/// fn sums(client: &Client) -> Result<()> {
-///     let gradient = client.create_from_slice(f32::as_bytes(&[1.0, 2.0, 10.0, 20.0, 5.0, 5.0]));
-///     let gradient = TensorHandle::new_contiguous(vec![3, 2], gradient, f32::elem_type_native());
-///     let index = client.create_from_slice(i32::as_bytes(&[1, 1, 9]));
-///     let index = TensorHandle::new_contiguous(vec![3], index, i32::elem_type_native());
-///     let table =
-///         gather_backward(client, &gradient, &index, 0, 2, Bounds::Mask, Determinism::RunToRun)?;
-///     assert_eq!(f32::from_bytes(&client.read_one(table.handle)?), [0.0, 0.0, 11.0, 22.0]);
-///     Ok(())
-/// }
-/// # #[cfg(feature = "cpu")]
-/// # sums(&cubecl::Device::Cpu(Default::default()).client()).unwrap();
-/// ```
-///
-/// # Errors
-///
-/// [`Error::Axis`], [`Error::Rank`], [`Error::Shape`], [`Error::Element`], [`Error::Strides`], [`Error::Device`].
-pub fn gather_backward(
-    client: &Client,
-    gradient: &TensorHandle,
-    index: &TensorHandle,
-    axis: usize,
-    extent: usize,
-    bounds: Bounds,
-    determinism: Determinism,
-) -> Result<TensorHandle> {
-    const CALL: &str = "gather_backward";
-    let device = Device::of(client);
-    check::axis(CALL, "gradient", gradient, axis)?;
-    check::index(CALL, &device, index)?;
-    check::element(CALL, &device, gradient.dtype)?;
-    check::within(CALL, client, "gradient", gradient)?;
-    let (mut shape, _) = check::dims(gradient);
-    let slices = std::mem::replace(&mut shape[axis], index.shape()[0]);
-    check::shape(CALL, "gradient", gradient, &shape)?;
-    debug_assert_eq!(slices, shape[axis]);
-    shape[axis] = extent;
-    check::elements(CALL, "the result", &shape)?;
-    let bounds = match bounds {
-        // The gather reported it.
-        Bounds::Report => Bounds::Mask,
-        bounds => bounds,
-    };
-    if determinism == Determinism::Any || axis > 0 {
-        let elements = shape.iter().product();
-        let sums = zeros(&device, gradient.dtype, elements);
-        let sums = TensorHandle::new_contiguous(shape, sums, gradient.dtype);
-        let options = ScatterOptions {
-            duplicates: match determinism {
-                Determinism::Any => Duplicates::Unordered,
-                Determinism::RunToRun => Duplicates::Deterministic,
-            },
-            ..bounds.into()
+/// Rows of elements that lie next to each other.
+#[derive(Clone)]
+pub(crate) struct Rows {
+    pub handle: Handle,
+    pub element: ElemType,
+    /// How many there are.
+    pub count: usize,
+    pub columns: usize,
+    /// Elements from one row to the next.
+    pub step: usize,
+}
+
+impl Rows {
+    /// The rows of a tensor along its first axis, its other axes taken as one; copied where its strides are not those of rows.
+    pub(crate) fn new(client: &Client, tensor: &TensorHandle) -> Self {
+        let (shape, strides) = check::dims(tensor);
+        let columns: usize = shape[1..].iter().product();
+        let is_empty = shape.contains(&0);
+        let (handle, step) = match Self::are_in(tensor) {
+            true => (tensor.handle.clone(), strides[0]),
+            // What is empty is never read: any memory of a row will do.
+            false if is_empty => (room(client, columns.max(1), tensor.dtype.size()), columns),
+            false => {
+                let whole = into_contiguous(client, tensor.clone().binding(), tensor.dtype);
+                (whole.handle, columns)
+            }
         };
-        let mode = ScatterMode::Add;
-        scatter_into(client, &sums, index, gradient, axis, mode, options)?.into_inner();
-        return Ok(sums);
+        Self {
+            handle,
+            element: tensor.dtype,
+            count: shape[0],
+            columns,
+            step,
+        }
     }
-    sums_of_rows(CALL, &device, gradient, index, bounds, &shape)
+
+    /// Whether a tensor's slices along its first axis are rows as they lie.
+    pub(crate) fn are_in(tensor: &TensorHandle) -> bool {
+        let (shape, strides) = check::dims(tensor);
+        let columns: usize = shape[1..].iter().product();
+        let folded = fold(&shape[1..], [&strides[1..]]);
+        let is_row = match folded.as_slice() {
+            [] => true,
+            [axis] => axis.strides == [1],
+            _ => false,
+        };
+        is_row && strides[0] >= columns && !shape.contains(&0)
+    }
+
+    /// The elements that the rows take up.
+    pub(crate) fn len(&self) -> usize {
+        self.count.max(1).saturating_sub(1) * self.step + self.columns
+    }
+
+    /// The widest vectors that begin every row, and the device moves at once.
+    pub(crate) fn width(&self, device: &Device) -> usize {
+        let size = self.element.size();
+        let start = self.handle.offset_start.unwrap_or(0);
+        let fits = |width: &usize| {
+            self.columns.is_multiple_of(*width)
+                && self.step.is_multiple_of(*width)
+                && start.is_multiple_of((*width * size) as u64)
+        };
+        device
+            .vector_widths(size)
+            .into_iter()
+            .find(fits)
+            .unwrap_or(1)
+    }
+
+    pub(crate) fn arg(&self) -> BufferArg {
+        buffer(&self.handle, self.len())
+    }
+}
+
+/// The widths in which the device adds elements of the type atomically, widest first.
+pub(crate) fn adds_of(device: &Device, element: ElemType) -> Vec<usize> {
+    let mut widths = vec![8, 4, 2, 1];
+    widths.retain(|&width| device.adds_atomically(element, width));
+    widths
+}
+
+/// The type that elements are combined in.
+pub(crate) fn sum_type(element: ElemType) -> ElemType {
+    crate::scan::sum_type(element)
+}
+
+/// Memory for so many elements; an empty buffer is none on some devices.
+pub(crate) fn room(client: &Client, count: usize, size: usize) -> Handle {
+    client.empty((count * size).max(size))
+}
+
+/// A kernel's slice.
+pub(crate) fn buffer(handle: &Handle, len: usize) -> BufferArg {
+    // SAFETY: every caller asks for no more elements than were checked to be in the buffer, or were allocated.
+    unsafe { BufferArg::from_raw_parts(handle.clone(), len) }
+}
+
+/// Wide enough for a place in the longest of some lists.
+pub(crate) fn address(lengths: &[usize]) -> AddressType {
+    let most = lengths.iter().copied().max().unwrap_or(0);
+    // A team of the last cube may have a number past the last.
+    AddressType::from_len(most + (1 << 20))
 }

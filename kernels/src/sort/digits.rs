@@ -51,37 +51,19 @@ pub fn histogram_kernel<K: Int, W: Int, C: Int, N: Size>(
         word += CUBE_COUNT * units;
     }
     let row = CUBE_POS as u32 / cubes_of_row;
-    let start = row as usize * vectors_of_row;
-    let chunk = comptime!((counting.units * counting.items) as usize);
-    let items = comptime!(counting.items as usize);
-    let step = chunk * cubes_of_row as usize;
-    let mut at = (CUBE_POS as u32 % cubes_of_row) as usize * chunk;
-    while at + chunk <= vectors_of_row {
-        let mut held = Array::<Vector<K, N>>::new(items);
-        #[unroll]
-        for item in 0..items {
-            let place = at + UNIT_POS as usize + item * comptime!(counting.units as usize);
-            held[item] = keys[start + place];
-        }
-        #[unroll]
-        for item in 0..items {
-            add::<K, W, N>(&cells_of_cube, held[item], begin, last, counting, order);
-        }
-        at += step;
-    }
-    // The last chunk may be cut short; one cube has it.
-    let mut place = at + UNIT_POS as usize;
-    while place < vectors_of_row {
-        add::<K, W, N>(
-            &cells_of_cube,
-            keys[start + place],
-            begin,
-            last,
-            counting,
-            order,
-        );
-        place += comptime!(counting.units as usize);
-    }
+    let rank = CUBE_POS as u32 % cubes_of_row;
+    count_share::<K, W, N>(
+        &cells_of_cube,
+        keys,
+        row as usize * vectors_of_row,
+        vectors_of_row,
+        rank,
+        cubes_of_row,
+        begin,
+        last,
+        counting,
+        order,
+    );
     bins::add_to::<u32, C>(
         &cells_of_cube,
         counts,
@@ -91,6 +73,61 @@ pub fn histogram_kernel<K: Int, W: Int, C: Int, N: Size>(
     );
     let row_len = vectors_of_row * N::value();
     tell::<C>(counts, row as usize, row_len, cubes_of_row, counting);
+}
+
+/// Counts all digits of the keys that one of the cubes of a row has: chunks of vectors, in turn with the others.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn count_share<K: Int, W: Int, N: Size>(
+    cells: &Shared<[Atomic<u32>]>,
+    keys: &[Vector<K, N>],
+    start: usize,
+    vectors_of_row: usize,
+    rank: u32,
+    cubes_of_row: u32,
+    begin: u32,
+    last: u32,
+    #[comptime] counting: Counting,
+    #[comptime] order: Option<Order>,
+) {
+    let chunk = comptime!((counting.units * counting.items) as usize);
+    let items = comptime!(counting.items as usize);
+    let step = chunk * cubes_of_row as usize;
+    let mut at = rank as usize * chunk;
+    while at + chunk <= vectors_of_row {
+        let mut held = Array::<Vector<K, N>>::new(items);
+        #[unroll]
+        for item in 0..items {
+            let place = at + UNIT_POS as usize + item * comptime!(counting.units as usize);
+            held[item] = keys[start + place];
+        }
+        #[unroll]
+        for item in 0..items {
+            add::<K, W, N>(cells, held[item], begin, last, counting, order);
+        }
+        at += step;
+    }
+    // The last chunk may be cut short; one cube has it.
+    let mut place = at + UNIT_POS as usize;
+    while place < vectors_of_row {
+        add::<K, W, N>(cells, keys[start + place], begin, last, counting, order);
+        place += comptime!(counting.units as usize);
+    }
+}
+
+/// The digit of pass `pass`, of which there are as many as `counting` says.
+#[cube]
+pub(super) fn digit_of_pass(
+    pass: u32,
+    begin: u32,
+    last: u32,
+    #[comptime] counting: Counting,
+) -> Digit {
+    let full = comptime!((1u32 << DIGIT_BITS) - 1);
+    Digit {
+        shift: begin + pass * DIGIT_BITS,
+        mask: select(pass + 1u32 == comptime!(counting.passes), last, full),
+    }
 }
 
 /// The cube that comes last of its row says which passes have something to do: those in which not all keys have one value.

@@ -1,28 +1,25 @@
 //! The launches of a sort.
 
-use super::carry::Moved;
-use super::digits::{CELLS, histogram_kernel};
+use super::by_sweeps::Carries;
 use super::passes::{add_up_kernel, count_kernel, scatter_kernel};
-use super::plan::{self, Job, Plan, word};
+use super::plan::{Job, Plan, word};
 use super::rows::Rows;
-use super::sweep::sweep_kernel;
 use super::tile::DIGITS;
 use super::turns::{Buffer, Carried, Turns, cubes};
 use super::write::{Orders, Payload};
 use super::{SortPath, Sorted, cube::cube_kernel};
-use crate::bins;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
 
 /// What all launches of a sort share.
-struct Launch<'a> {
-    device: &'a Device,
-    plan: &'a Plan,
-    job: &'a Job,
-    address: AddressType,
-    tiles_of_row: u32,
+pub(super) struct Launch<'a> {
+    pub device: &'a Device,
+    pub plan: &'a Plan,
+    pub job: &'a Job,
+    pub address: AddressType,
+    pub tiles_of_row: u32,
 }
 
 /// What a pass reads and writes.
@@ -65,6 +62,7 @@ pub(crate) fn launch(
         // One that finds all digits equal moves keys to where they belong as well.
         _ => plan.passes().max(1),
     };
+    let unused = Buffer::unused(client);
     let keys_in = rows.gather(device, keys);
     let len = job.rows * job.len;
     let of_keys = Turns::new(client, keys_in, len, job.key, passes);
@@ -72,18 +70,16 @@ pub(crate) fn launch(
         let given = match carried {
             Carried::Payload(payload) => rows.gather(device, payload),
             // Places are nobody's to read.
-            _ => client.empty(16),
+            _ => unused.handle.clone(),
         };
         Turns::new(client, given, len, element, passes)
     });
-    let unused = Buffer::unused(client);
-    let unused = [unused.clone(), unused];
     let passes = (0..passes).map(|number| Pass {
         number,
         keys: of_keys.of(number),
         payload: match &of_payload {
             Some(turns) => turns.of(number),
-            None => unused.clone(),
+            None => [unused.clone(), unused.clone()],
         },
         kind: carried.of_pass(number == 0),
         orders: Orders {
@@ -92,14 +88,17 @@ pub(crate) fn launch(
             keeps_keys: number + 1 < passes || carried.keeps_keys(),
         },
     });
+    let carries = Carries {
+        keys: &of_keys,
+        payload: of_payload.as_ref(),
+        unused: &unused,
+        moved: carried.moved(),
+        drops_keys: !carried.keeps_keys(),
+    };
     match plan.path {
         SortPath::OneCube => passes.for_each(|pass| launch.one_cube(&pass)),
-        SortPath::OneSweep => launch.one_sweep(
-            &of_keys,
-            of_payload.as_ref(),
-            carried.moved(),
-            !carried.keeps_keys(),
-        ),
+        SortPath::OneSweep => launch.one_sweep(carries),
+        SortPath::AtOnce => launch.at_once(carries),
         SortPath::ThreeKernels => launch.three_kernels(passes),
     }
     let output = |turns: Turns, element| rows.scatter(device, turns.into_output(), element);
@@ -112,7 +111,7 @@ pub(crate) fn launch(
 }
 
 impl Launch<'_> {
-    fn word_of_key(&self) -> ElemType {
+    pub(super) fn word_of_key(&self) -> ElemType {
         word(self.job.key.size())
     }
 
@@ -120,7 +119,7 @@ impl Launch<'_> {
         word(self.job.payload.map_or(4, |payload| payload.size()))
     }
 
-    fn dim(&self) -> CubeDim {
+    pub(super) fn dim(&self) -> CubeDim {
         CubeDim::new_1d(self.plan.tile.units)
     }
 
@@ -129,11 +128,11 @@ impl Launch<'_> {
         cubes(self.device, total)
     }
 
-    fn tiles(&self) -> usize {
+    pub(super) fn tiles(&self) -> usize {
         self.job.rows * self.tiles_of_row as usize
     }
 
-    fn digit(&self, pass: u32) -> (u32, u32) {
+    pub(super) fn digit(&self, pass: u32) -> (u32, u32) {
         match self.plan.passes() {
             0 => (0, 0),
             _ => self.plan.digit(pass),
@@ -233,111 +232,12 @@ impl Launch<'_> {
         }
     }
 
-    fn types(&self) -> [ElemType; 4] {
+    pub(super) fn types(&self) -> [ElemType; 4] {
         [
             self.word_of_key(),
             self.word_of_payload(),
             self.plan.wide,
             self.plan.count,
         ]
-    }
-
-    fn one_sweep(&self, keys: &Turns, payload: Option<&Turns>, moved: Moved, drops_keys: bool) {
-        let client = self.device.client();
-        let digits = self.plan.passes().max(1);
-        let size = self.plan.count.size();
-        let counts = self.job.rows * (digits as usize * DIGITS + CELLS);
-        let counts = Buffer {
-            handle: bins::zeros(self.device, counts * size / 4),
-            len: counts,
-        };
-        let words = self.tiles() * DIGITS;
-        let state = Buffer {
-            handle: client.empty(words * size),
-            len: words,
-        };
-        self.histogram(&keys.input, digits, &counts, &state);
-        let unused = Buffer::unused(client);
-        let [keys_in, keys_between, keys_out] = keys.all(&unused);
-        let [payload_in, payload_between, payload_out] = match payload {
-            Some(payload) => payload.all(&unused),
-            None => [unused.clone(), unused.clone(), unused],
-        };
-        for pass in 0..digits {
-            let (shift, mask) = self.digit(pass);
-            // SAFETY: tiles are masked by the length of the row; counts and state have a place for each digit of each tile.
-            unsafe {
-                sweep_kernel::launch_unchecked(
-                    client,
-                    CubeCount::new_1d(self.tiles() as u32),
-                    self.dim(),
-                    // Of a 64-bit index, what is constant goes into the instruction.
-                    AddressType::U64,
-                    keys_in.arg(),
-                    keys_between.arg(),
-                    keys_out.arg(),
-                    payload_in.arg(),
-                    payload_between.arg(),
-                    payload_out.arg(),
-                    counts.arg(),
-                    state.arg(),
-                    self.job.len,
-                    self.tiles_of_row,
-                    digits,
-                    pass,
-                    shift,
-                    mask,
-                    u32::from(drops_keys),
-                    self.plan.tile,
-                    moved,
-                    self.plan.order.unless_identity(),
-                    8 * size as u32,
-                    self.types(),
-                );
-            }
-        }
-    }
-
-    /// Counts all digits, and sets the state to 0.
-    fn histogram(&self, keys: &Buffer, digits: u32, counts: &Buffer, state: &Buffer) {
-        let size = self.job.key.size();
-        let start = keys.handle.offset_start.unwrap_or(0) as usize;
-        let width = self
-            .device
-            .vector_widths(size)
-            .into_iter()
-            .find(|width| self.job.len.is_multiple_of(*width) && start.is_multiple_of(width * size))
-            .unwrap_or(1);
-        let (counting, cubes) = plan::counting(self.device, self.job, digits, width);
-        let (begin, _) = self.digit(0);
-        let (_, last) = self.digit(digits - 1);
-        let vectors = Buffer {
-            len: keys.len / width,
-            ..keys.clone()
-        };
-        let state = Buffer {
-            len: state.len * self.plan.count.size() / 16,
-            ..state.clone()
-        };
-        // SAFETY: rows are whole vectors; counts have a place for each digit of each pass.
-        unsafe {
-            histogram_kernel::launch_unchecked(
-                self.device.client(),
-                CubeCount::new_1d(self.job.rows as u32 * cubes),
-                CubeDim::new_1d(counting.units),
-                self.address,
-                width,
-                vectors.arg(),
-                counts.arg(),
-                state.arg(),
-                self.job.len / width,
-                cubes,
-                begin,
-                last,
-                counting,
-                self.plan.order.unless_identity(),
-                [self.word_of_key(), self.plan.wide, self.plan.count],
-            );
-        }
     }
 }

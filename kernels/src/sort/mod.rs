@@ -1,6 +1,8 @@
 //! Sort: rows of keys, with or without what goes with them.
 
+mod at_once;
 pub(crate) mod by;
+mod by_sweeps;
 mod carry;
 mod cube;
 mod digits;
@@ -35,6 +37,7 @@ mod book {}
 
 /// The kernels themselves.
 pub mod raw {
+    pub use super::at_once::sort_kernel;
     pub use super::by::raw::*;
     pub use super::carry::Moved;
     pub use super::cube::cube_kernel;
@@ -55,6 +58,10 @@ pub enum SortPath {
     /// go. It needs cubes that begin in the order of their numbers and go on while others wait for them: CUDA has such, and
     /// the CPU, whose cubes run one after another.
     OneSweep,
+    /// One kernel for a single row: cubes take numbered work, the count of all digits first, then the tiles of pass after pass, and wait
+    /// for lower numbers alone. It needs cubes that began to go on while others wait for them, however few: CUDA has such, and the CPU,
+    /// where the first cube takes all of the work. It is taken only where it is asked for.
+    AtOnce,
     /// Three kernels a digit: tiles are counted, the counts added up, and the tiles written. No cube waits for another.
     ThreeKernels,
 }

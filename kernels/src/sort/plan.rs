@@ -68,7 +68,7 @@ impl Plan {
         let path = path(device, job, options.path)?;
         // A sweep has memory of its own for what goes with the keys.
         let wide = match path {
-            SortPath::OneSweep => word(key.size().max(4)),
+            SortPath::OneSweep | SortPath::AtOnce => word(key.size().max(4)),
             _ => job.widest(),
         };
         for element in [
@@ -85,7 +85,9 @@ impl Plan {
         }
         // A sweep counts places from the beginning of the buffers.
         let narrow = match path {
-            SortPath::OneSweep => job.len < FLAGGED && job.rows * job.len <= COUNTED,
+            SortPath::OneSweep | SortPath::AtOnce => {
+                job.len < FLAGGED && job.rows * job.len <= COUNTED
+            }
             _ => job.len < COUNTED,
         };
         let count = word(if narrow { 4 } else { 8 });
@@ -127,7 +129,12 @@ impl Plan {
         match self.path {
             SortPath::OneCube => Ok(()),
             SortPath::ThreeKernels => needs(Operation::Add, word, MemoryScope::Cube),
-            SortPath::OneSweep => {
+            SortPath::OneSweep | SortPath::AtOnce => {
+                if self.path == SortPath::AtOnce {
+                    let (release, acquire) = (MemoryOrder::Release, MemoryOrder::Acquire);
+                    needs_ordered(Operation::Add, word, release, MemoryScope::Device)?;
+                    needs_ordered(Operation::Load, word, acquire, MemoryScope::Device)?;
+                }
                 needs(Operation::Add, word, MemoryScope::Cube)?;
                 needs(Operation::Add, self.count, MemoryScope::Device)?;
                 needs_ordered(
@@ -186,10 +193,16 @@ fn path(device: &Device, job: &Job, asked: Option<SortPath>) -> Result<SortPath>
             given: job.len as u64,
             allowed: most as u64,
         }),
-        Some(SortPath::OneSweep) => {
+        Some(SortPath::AtOnce) if job.rows > 1 => Err(Error::Size {
+            call: job.call,
+            argument: "the rows sorted in one launch",
+            given: job.rows as u64,
+            allowed: 1,
+        }),
+        Some(path @ (SortPath::OneSweep | SortPath::AtOnce)) => {
             let feature = "cubes that go on while others wait for them";
             device.require(makes_progress(device), job.call, feature)?;
-            Ok(SortPath::OneSweep)
+            Ok(path)
         }
         Some(path) => Ok(path),
         None if job.len <= most => Ok(SortPath::OneCube),

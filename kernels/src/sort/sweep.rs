@@ -17,37 +17,87 @@ use girih::prelude::*;
 /// Which of the passes that have something to do one is, of how many.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
-struct Turn {
+pub(super) struct Turn {
     /// How many are before it.
-    rank: u32,
+    pub rank: u32,
     /// How many there are.
-    count: u32,
+    pub count: u32,
 }
 
 #[cube]
 impl Turn {
     /// Whether it reads what the caller gave.
-    fn is_first(&self) -> bool {
+    pub fn is_first(&self) -> bool {
         self.rank == 0u32
     }
 
     /// Whether it writes what the caller gets.
-    fn is_last(&self) -> bool {
+    pub fn is_last(&self) -> bool {
         self.rank + 1u32 == self.count
     }
 
     /// Whether it writes the output, as the last does, or the buffer between.
-    fn writes_output(&self) -> bool {
+    pub fn writes_output(&self) -> bool {
         (self.count - self.rank) & 1u32 == 1u32
+    }
+}
+
+/// A tile in a pass.
+///
+/// The passes that have something to do read the input, or what the one before wrote, and write the output and the buffers between
+/// in turn, so that the last writes the output.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(super) struct Step {
+    /// The pass among those that have something to do.
+    pub turn: Turn,
+    /// Where the tile is.
+    pub part: Row,
+    /// How many tiles of its row are before it.
+    pub index: u32,
+    /// Where the tile's words of the state begin that are this unit's.
+    pub words: usize,
+    /// What the keys are sorted by.
+    pub digit: Digit,
+    /// What words of the state say in the pass.
+    pub flags: Flags,
+}
+
+#[cube]
+impl Step {
+    /// That of tile `number` of all, in pass `pass` of those that are `busy`.
+    #[allow(clippy::too_many_arguments)]
+    pub fn of(
+        number: u32,
+        tiles_of_row: u32,
+        row_len: usize,
+        busy: u32,
+        pass: u32,
+        digit: Digit,
+        #[comptime] count_bits: u32,
+        #[comptime] tile: Tile,
+    ) -> Self {
+        let turn = Turn {
+            rank: (busy & ((1u32 << pass) - 1u32)).count_ones(),
+            count: busy.count_ones(),
+        };
+        let first = UNIT_POS as usize * comptime!(tile.digits_of_unit());
+        Step {
+            turn,
+            part: Row::of(number / tiles_of_row, number % tiles_of_row, row_len, tile),
+            index: number % tiles_of_row,
+            words: number as usize * DIGITS + first,
+            digit,
+            flags: Flags::of(turn.rank & 1u32, count_bits),
+        }
     }
 }
 
 /// Sorts by one digit. A cube waits for those of lower numbers alone, which CUDA begins before it.
 ///
 /// `counts` are those of the counting kernel; `state[tile, value]` has one word each, of which the highest bits say what the others
-/// are. A pass in which all keys of a row have one digit does nothing with it. The others read the input, or what the one before
-/// wrote, and write the output and the buffers between in turn, so that the last writes the output; `drops_keys` says that it
-/// writes no keys. So one kernel serves all passes.
+/// are. A pass in which all keys of a row have one digit does nothing with it; `drops_keys` says that the last writes no keys. So
+/// one kernel serves all passes.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn sweep_kernel<K: Int, V: Int, W: Int, C: Int>(
     keys_in: &[K],
@@ -72,11 +122,7 @@ pub fn sweep_kernel<K: Int, V: Int, W: Int, C: Int>(
     #[define(K, V, W, C)] _types: [ElemType; 4],
 ) {
     let digit = Digit { shift, mask };
-    let items = comptime!(tile.items as usize);
     let has_payload = comptime!(moved != Moved::Nothing);
-    let keeps_keys = drops_keys == 0u32;
-    // What costs little is undone by each pass, what costs more by the last alone.
-    let cheap = comptime!(order.filter(|order| order.is_cheap()));
     let counters = shared::<Atomic<u32>>(comptime!(tile.planes() * DIGITS));
     let mut sorted = shared::<W>(comptime!(tile.len()));
     let mut carried = shared::<V>(comptime!(if has_payload { tile.len() } else { 1 }));
@@ -84,172 +130,279 @@ pub fn sweep_kernel<K: Int, V: Int, W: Int, C: Int>(
 
     let number = CUBE_POS as u32;
     let row = number / tiles_of_row;
-    let index = number % tiles_of_row;
     let cells = passes as usize * DIGITS;
     let counts_of_row = row as usize * (cells + CELLS);
     let busy = u32::cast_from(counts[counts_of_row + cells + 1]);
     // A row of equal keys is moved by its first pass.
     let busy = select(busy == 0u32, 1u32, busy);
     if (busy >> pass) & 1u32 == 1u32 {
-        let turn = Turn {
-            rank: (busy & ((1u32 << pass) - 1u32)).count_ones(),
-            count: busy.count_ones(),
-        };
-        let is_first = turn.is_first();
-        let reads_output = !turn.writes_output();
-        let part = Row::of(row, index, row_len, tile);
-        let seat = tile::seat(tile);
-        let mut keys = Array::<W>::new(items);
-        if is_first {
-            tally::load::<K, W>(
-                &mut keys, keys_in, part.start, part.valid, seat, order, tile,
-            );
-        } else if reads_output {
-            tally::load::<K, W>(
-                &mut keys, &*keys_out, part.start, part.valid, seat, cheap, tile,
-            );
-        } else {
-            tally::load::<K, W>(
-                &mut keys,
-                &*keys_between,
-                part.start,
-                part.valid,
-                seat,
-                cheap,
-                tile,
-            );
-        }
-        tally::count::<W>(&counters, &keys, digit, seat, tile);
-        sync_cube();
-
-        let own = comptime!(tile.digits_of_unit());
-        let mut totals = Array::<u32>::new(own);
-        let mut held = Array::<u32>::new(comptime!(own * tile.planes()));
-        tally::add_up(&mut totals, &mut held, &counters, tile);
-        let flags = Flags::of(turn.rank & 1u32, count_bits);
-        let first = UNIT_POS as usize * own;
-        let words = number as usize * DIGITS + first;
-        // The cubes after this one can go on by what it has, before it knows what the ones before it have.
-        if index > 0u32 {
-            #[unroll(comptime!(tile.unroll))]
-            for each in 0..own {
-                if first + each < DIGITS {
-                    let word = flags.word::<C>(flags.alone, C::cast_from(totals[each]));
-                    state[words + each].at::<Device>().store::<Relaxed>(word);
-                }
-            }
-        }
-        let mut starts = Array::<u32>::new(own);
-        tally::begin(&mut starts, &counters, &totals, &held, tile);
-        sync_cube();
-
-        let mut places = Array::<u32>::new(comptime!(if has_payload { items } else { 1 }));
-        tally::place::<W>(
-            &mut places,
-            &mut sorted,
-            &counters,
-            &keys,
-            // Anew, as where each digit's counter is would take a register of every key from the count on.
-            digit.again(totals[0]),
-            seat,
-            has_payload,
+        let step = Step::of(
+            number,
+            tiles_of_row,
+            row_len,
+            busy,
+            pass,
+            digit,
+            count_bits,
             tile,
         );
-        if has_payload {
-            let mut values = Array::<V>::new(items);
-            if is_first {
-                if comptime!(moved == Moved::Places) {
-                    carry::make_places::<V>(&mut values, part, seat, tile);
-                } else {
-                    carry::load::<V>(&mut values, payload_in, part, seat, tile);
-                }
-            } else if reads_output {
-                carry::load::<V>(&mut values, &*payload_out, part, seat, tile);
-            } else {
-                carry::load::<V>(&mut values, &*payload_between, part, seat, tile);
-            }
-            #[unroll(comptime!(tile.unroll))]
-            for item in 0..items {
-                carried[places[item] as usize] = values[item];
-            }
-        }
-
+        let own = comptime!(tile.digits_of_unit());
+        let mut totals = Array::<u32>::new(own);
+        let mut starts = Array::<u32>::new(own);
+        sort_tile::<K, V, W, C>(
+            keys_in,
+            &*keys_between,
+            &*keys_out,
+            payload_in,
+            &*payload_between,
+            &*payload_out,
+            state,
+            &counters,
+            &mut sorted,
+            &mut carried,
+            &mut totals,
+            &mut starts,
+            step,
+            tile,
+            moved,
+            order,
+        );
         let mut before = Array::<C>::new(own);
-        if index == 0u32 {
+        if step.index == 0u32 {
             let counts_of_pass = counts_of_row + pass as usize * DIGITS;
             write::begin_row::<C>(&mut before, counts, counts_of_pass, tile);
         } else {
-            #[unroll(comptime!(tile.unroll))]
-            for each in 0..own {
-                if first + each < DIGITS {
-                    before[each] = look_back::<C>(state, words + each, index, flags, tile.window);
-                }
-            }
+            look_back_all::<C>(&mut before, state, step, tile);
         }
+        write_tile::<K, V, W, C>(
+            keys_between,
+            keys_out,
+            payload_between,
+            payload_out,
+            state,
+            &sorted,
+            &carried,
+            &mut offsets,
+            &totals,
+            &starts,
+            &before,
+            step,
+            drops_keys == 0u32,
+            tile,
+            moved,
+            order,
+        );
+    }
+}
+
+/// What the passes keep keys encoded by: what costs little is undone by each of them, what costs more by the last alone.
+fn cheap(order: Option<Order>) -> Option<Order> {
+    order.filter(|order| order.is_cheap())
+}
+
+/// Sorts the tile by the digit in shared memory: its keys, and what goes with them. How many keys have each of this unit's digits
+/// goes to `totals`, where in the tile they begin to `starts`; and the tiles after it are told what it has.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn sort_tile<K: Int, V: Int, W: Int, C: Int>(
+    keys_in: &[K],
+    keys_between: &[K],
+    keys_out: &[K],
+    payload_in: &[V],
+    payload_between: &[V],
+    payload_out: &[V],
+    state: &[Atomic<C>],
+    counters: &Shared<[Atomic<u32>]>,
+    sorted: &mut Shared<[W]>,
+    carried: &mut Shared<[V]>,
+    totals: &mut Array<u32>,
+    starts: &mut Array<u32>,
+    step: Step,
+    #[comptime] tile: Tile,
+    #[comptime] moved: Moved,
+    #[comptime] order: Option<Order>,
+) {
+    let items = comptime!(tile.items as usize);
+    let own = comptime!(tile.digits_of_unit());
+    let has_payload = comptime!(moved != Moved::Nothing);
+    let cheap = comptime!(cheap(order));
+    let is_first = step.turn.is_first();
+    let reads_output = !step.turn.writes_output();
+    let (part, flags) = (step.part, step.flags);
+    let seat = tile::seat(tile);
+    let mut keys = Array::<W>::new(items);
+    if is_first {
+        tally::load::<K, W>(
+            &mut keys, keys_in, part.start, part.valid, seat, order, tile,
+        );
+    } else if reads_output {
+        tally::load::<K, W>(
+            &mut keys, keys_out, part.start, part.valid, seat, cheap, tile,
+        );
+    } else {
+        tally::load::<K, W>(
+            &mut keys,
+            keys_between,
+            part.start,
+            part.valid,
+            seat,
+            cheap,
+            tile,
+        );
+    }
+    tally::count::<W>(counters, &keys, step.digit, seat, tile);
+    sync_cube();
+
+    let mut held = Array::<u32>::new(comptime!(own * tile.planes()));
+    tally::add_up(totals, &mut held, counters, tile);
+    // The cubes after this one can go on by what it has, before it knows what the ones before it have.
+    if step.index > 0u32 {
+        let first = UNIT_POS as usize * own;
         #[unroll(comptime!(tile.unroll))]
         for each in 0..own {
             if first + each < DIGITS {
-                let through = before[each] + C::cast_from(totals[each]);
-                let word = flags.word::<C>(flags.through, through);
-                state[words + each].at::<Device>().store::<Relaxed>(word);
-                // From the beginning of the buffers. Wraps: the place in the tile is added to it.
-                offsets[first + each] =
-                    C::cast_from(part.begin) + before[each] - C::cast_from(starts[each]);
+                let word = flags.word::<C>(flags.alone, C::cast_from(totals[each]));
+                state[step.words + each]
+                    .at::<Device>()
+                    .store::<Relaxed>(word);
             }
         }
-        sync_cube();
-        if turn.writes_output() {
-            if comptime!(cheap == order) {
-                let writes_keys = keeps_keys || !turn.is_last();
-                carry::scatter::<K, V, W, C>(
-                    keys_out,
-                    payload_out,
-                    &sorted,
-                    &carried,
-                    &offsets,
-                    part,
-                    digit,
-                    writes_keys,
-                    moved,
-                    cheap,
-                    tile,
-                );
-            } else if turn.is_last() {
-                carry::scatter::<K, V, W, C>(
-                    keys_out,
-                    payload_out,
-                    &sorted,
-                    &carried,
-                    &offsets,
-                    part,
-                    digit,
-                    keeps_keys,
-                    moved,
-                    order,
-                    tile,
-                );
+    }
+    tally::begin(starts, counters, &*totals, &held, tile);
+    sync_cube();
+
+    let mut places = Array::<u32>::new(comptime!(if has_payload { items } else { 1 }));
+    tally::place::<W>(
+        &mut places,
+        sorted,
+        counters,
+        &keys,
+        // The digits would take a register of every key from the count on.
+        step.digit.again(totals[0]),
+        seat,
+        has_payload,
+        tile,
+    );
+    if has_payload {
+        let mut values = Array::<V>::new(items);
+        if is_first {
+            if comptime!(moved == Moved::Places) {
+                carry::make_places::<V>(&mut values, part, seat, tile);
             } else {
-                carry::scatter::<K, V, W, C>(
-                    keys_out,
-                    payload_out,
-                    &sorted,
-                    &carried,
-                    &offsets,
-                    part,
-                    digit,
-                    true,
-                    moved,
-                    cheap,
-                    tile,
-                );
+                carry::load::<V>(&mut values, payload_in, part, seat, tile);
             }
+        } else if reads_output {
+            carry::load::<V>(&mut values, payload_out, part, seat, tile);
+        } else {
+            carry::load::<V>(&mut values, payload_between, part, seat, tile);
+        }
+        #[unroll(comptime!(tile.unroll))]
+        for item in 0..items {
+            carried[places[item] as usize] = values[item];
+        }
+    }
+}
+
+/// Where in the row the keys of each of this unit's digits before the tile end, as the tiles before it say.
+#[cube]
+pub(super) fn look_back_all<C: Int>(
+    before: &mut Array<C>,
+    state: &[Atomic<C>],
+    step: Step,
+    #[comptime] tile: Tile,
+) {
+    let own = comptime!(tile.digits_of_unit());
+    let first = UNIT_POS as usize * own;
+    #[unroll(comptime!(tile.unroll))]
+    for each in 0..own {
+        if first + each < DIGITS {
+            before[each] = look_back::<C>(
+                state,
+                step.words + each,
+                step.index,
+                step.flags,
+                tile.window,
+            );
+        }
+    }
+}
+
+/// Tells the tiles after this one where the keys of each digit go on, and writes the tile, which waits until all of it is sorted.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn write_tile<K: Int, V: Int, W: Int, C: Int>(
+    keys_between: &mut [K],
+    keys_out: &mut [K],
+    payload_between: &mut [V],
+    payload_out: &mut [V],
+    state: &[Atomic<C>],
+    sorted: &Shared<[W]>,
+    carried: &Shared<[V]>,
+    offsets: &mut Shared<[C]>,
+    totals: &Array<u32>,
+    starts: &Array<u32>,
+    before: &Array<C>,
+    step: Step,
+    keeps_keys: bool,
+    #[comptime] tile: Tile,
+    #[comptime] moved: Moved,
+    #[comptime] order: Option<Order>,
+) {
+    let own = comptime!(tile.digits_of_unit());
+    let cheap = comptime!(cheap(order));
+    let first = UNIT_POS as usize * own;
+    let (part, digit, turn, flags) = (step.part, step.digit, step.turn, step.flags);
+    #[unroll(comptime!(tile.unroll))]
+    for each in 0..own {
+        if first + each < DIGITS {
+            let through = before[each] + C::cast_from(totals[each]);
+            let word = flags.word::<C>(flags.through, through);
+            state[step.words + each]
+                .at::<Device>()
+                .store::<Relaxed>(word);
+            // From the beginning of the buffers. Wraps: the place in the tile is added to it.
+            offsets[first + each] =
+                C::cast_from(part.begin) + before[each] - C::cast_from(starts[each]);
+        }
+    }
+    sync_cube();
+    if turn.writes_output() {
+        if comptime!(cheap == order) {
+            let writes_keys = keeps_keys || !turn.is_last();
+            carry::scatter::<K, V, W, C>(
+                keys_out,
+                payload_out,
+                sorted,
+                carried,
+                &*offsets,
+                part,
+                digit,
+                writes_keys,
+                moved,
+                cheap,
+                tile,
+            );
+        } else if turn.is_last() {
+            carry::scatter::<K, V, W, C>(
+                keys_out,
+                payload_out,
+                sorted,
+                carried,
+                &*offsets,
+                part,
+                digit,
+                keeps_keys,
+                moved,
+                order,
+                tile,
+            );
         } else {
             carry::scatter::<K, V, W, C>(
-                keys_between,
-                payload_between,
-                &sorted,
-                &carried,
-                &offsets,
+                keys_out,
+                payload_out,
+                sorted,
+                carried,
+                &*offsets,
                 part,
                 digit,
                 true,
@@ -258,5 +411,19 @@ pub fn sweep_kernel<K: Int, V: Int, W: Int, C: Int>(
                 tile,
             );
         }
+    } else {
+        carry::scatter::<K, V, W, C>(
+            keys_between,
+            payload_between,
+            sorted,
+            carried,
+            &*offsets,
+            part,
+            digit,
+            true,
+            moved,
+            cheap,
+            tile,
+        );
     }
 }

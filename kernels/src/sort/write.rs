@@ -67,13 +67,26 @@ pub(crate) fn begin_row<C: Int>(
 ) {
     let own = comptime!(tile.digits_of_unit());
     let first = UNIT_POS as usize * own;
+    #[unroll(comptime!(tile.unroll))]
+    for each in 0..own {
+        before[each] = C::new(0i64);
+        if first + each < DIGITS {
+            before[each] = counts[counts_of_row + first + each];
+        }
+    }
+    begin::<C>(before, tile);
+}
+
+/// The same where `before` has how many there are of each of this unit's digits.
+#[cube]
+pub(crate) fn begin<C: Int>(before: &mut Array<C>, #[comptime] tile: Tile) {
+    let own = comptime!(tile.digits_of_unit());
     let mut total = C::new(0i64);
     #[unroll(comptime!(tile.unroll))]
     for each in 0..own {
+        let count = before[each];
         before[each] = total;
-        if first + each < DIGITS {
-            total += counts[counts_of_row + first + each];
-        }
+        total += count;
     }
     let begin = this_cube().exclusive_scan::<C, Sum>(total, C::new(0i64));
     #[unroll(comptime!(tile.unroll))]

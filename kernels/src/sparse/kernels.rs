@@ -1,77 +1,14 @@
-//! The kernels of row-sparse gradients.
+//! The kernel of an optimiser's step on some rows.
 // CubeCL's macro writes undocumented twins of the kernels.
 #![allow(missing_docs)]
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if)]
 
 use super::Rule;
-use crate::segment::kernels::{Columns, Plan, share_of};
+use crate::segment::plan::{Columns, Plan, share_of};
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::view::{Bounds, resolve};
-
-/// The distinct rows of a sorted list, and where what belongs to each begins. `rows[k]` is the row of run `k`, -1 where there is
-/// none or it is no row; `offsets[k]` where the run begins, where there is none
-/// the end of those that are rows.
-#[cube(launch_unchecked, address_type = "dynamic")]
-pub fn runs_kernel<C: Int>(
-    values: &[u32],
-    begins: &[u32],
-    runs: &[C],
-    rows: &mut [i32],
-    offsets: &mut [u32],
-    entries: usize,
-    extent: usize,
-    #[define(C)] _type: ElemType,
-) {
-    let mut run = ABSOLUTE_POS;
-    let step = CUBE_COUNT * CUBE_DIM as usize;
-    let count = usize::cast_from(runs[0]);
-    // Entries of no row are behind the others, and the last run.
-    let mut end = entries;
-    if values[count - 1] as usize >= extent {
-        end = begins[count - 1] as usize;
-    }
-    while run <= entries {
-        let mut begin = end;
-        if run < count {
-            begin = begins[run] as usize;
-        }
-        offsets[run] = begin as u32;
-        if run < entries {
-            let known = select(run < count, run, 0usize);
-            let value = values[known];
-            let is_row = run < count && (value as usize) < extent;
-            rows[run] = select(is_row, value as i32, -1i32);
-        }
-        run += step;
-    }
-}
-
-/// For each index the row that it names, `extent` where it names none or the padding.
-#[cube(launch_unchecked, address_type = "dynamic")]
-pub fn named_kernel<I: Int>(
-    index: &[I],
-    rows: &mut [u32],
-    entries: usize,
-    extent: usize,
-    padding: usize,
-    #[comptime] bounds: Bounds,
-    #[comptime] has_padding: bool,
-    #[define(I)] _type: ElemType,
-) {
-    let mut entry = ABSOLUTE_POS;
-    let step = CUBE_COUNT * CUBE_DIM as usize;
-    while entry < entries {
-        let (row, is_row) = resolve::<I>(index[entry], extent, bounds);
-        let mut counts = is_row;
-        if comptime!(has_padding) {
-            counts = counts && row != padding;
-        }
-        rows[entry] = select(counts, row as u32, extent as u32);
-        entry += step;
-    }
-}
 
 /// One step of an optimiser on the rows of a parameter that `index` names, each of which it names once. A team of units a row, or
 /// a tile of it.

@@ -5,6 +5,7 @@
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if)]
 
+use super::walk::{Question, Share, Visit, walk};
 use super::{DIGIT_BITS, DIGITS, Input, Select};
 use crate::bins;
 use crate::sort::plan::word;
@@ -42,43 +43,6 @@ impl AtOnce {
     pub(super) const fn words(&self) -> usize {
         (self.key_digits + self.place_digits) as usize * DIGITS + 1
     }
-}
-
-/// What is done with each key on the way through a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Visit {
-    /// Its digit is counted, if those above are the ones found.
-    Key,
-    /// The digit of its place is counted, if it is the key found and the digits above are.
-    Place,
-    /// It is written, if it is wanted.
-    Collect,
-}
-
-/// What is known of the last one wanted, and what is asked.
-#[derive(CubeType, Clone, Copy)]
-#[expand(derive(Clone, Copy))]
-struct Question<W: Int> {
-    /// Its key, or the digits of it that are known.
-    key: W,
-    /// Its place among equal keys, or the digits of it that are known.
-    place: u32,
-    /// The place of the digit that is asked.
-    shift: u32,
-}
-
-/// A cube's share of a row: chunks of vectors, in turn with the other cubes of the row.
-#[derive(CubeType, Clone, Copy)]
-#[expand(derive(Clone, Copy))]
-struct Share {
-    /// The row's first vector.
-    start: usize,
-    /// Its vectors.
-    len: usize,
-    /// The first of the cube's.
-    first: usize,
-    /// From a chunk of the cube to the next.
-    step: usize,
 }
 
 /// The first `k` of each row in the order. `words` are 0 before: those of the barrier, then those of the rows.
@@ -257,121 +221,6 @@ fn choose(
         before += count;
     }
     sync_cube();
-}
-
-/// Goes through the cube's share of a row.
-#[cube]
-#[allow(clippy::too_many_arguments)]
-fn walk<K: Int, W: Int, I: Int, N: Size>(
-    keys: &[Vector<K, N>],
-    digits: &Shared<[Atomic<u32>]>,
-    words: &[Atomic<u32>],
-    out: &mut [K],
-    places: &mut [I],
-    share: Share,
-    question: Question<W>,
-    begin: usize,
-    first: usize,
-    k: u32,
-    #[comptime] visit: Visit,
-    #[comptime] plan: AtOnce,
-    #[comptime] order: Option<Order>,
-) {
-    let units = comptime!(plan.units as usize);
-    let items = comptime!(plan.items as usize);
-    let mut at = share.first;
-    while at + comptime!(units * items) <= share.len {
-        let mut held = Array::<Vector<K, N>>::new(items);
-        #[unroll]
-        for item in 0..items {
-            held[item] = keys[share.start + at + UNIT_POS as usize + item * units];
-        }
-        #[unroll]
-        for item in 0..items {
-            let place = at + UNIT_POS as usize + item * units;
-            look::<K, W, I, N>(
-                held[item], place, digits, words, out, places, question, begin, first, k, visit,
-                plan, order,
-            );
-        }
-        at += share.step;
-    }
-    // The last chunk may be cut short; one cube has it.
-    let mut place = at + UNIT_POS as usize;
-    while place < share.len {
-        look::<K, W, I, N>(
-            keys[share.start + place],
-            place,
-            digits,
-            words,
-            out,
-            places,
-            question,
-            begin,
-            first,
-            k,
-            visit,
-            plan,
-            order,
-        );
-        place += units;
-    }
-}
-
-/// Counts or writes the keys of a vector.
-#[cube]
-#[allow(clippy::too_many_arguments)]
-fn look<K: Int, W: Int, I: Int, N: Size>(
-    several: Vector<K, N>,
-    at: usize,
-    digits: &Shared<[Atomic<u32>]>,
-    words: &[Atomic<u32>],
-    out: &mut [K],
-    places: &mut [I],
-    question: Question<W>,
-    begin: usize,
-    first: usize,
-    k: u32,
-    #[comptime] visit: Visit,
-    #[comptime] plan: AtOnce,
-    #[comptime] order: Option<Order>,
-) {
-    let width = N::value();
-    let shift = W::cast_from(question.shift);
-    let digit_bits = W::new(comptime!(i64::from(DIGIT_BITS)));
-    let mask = comptime!((1u32 << DIGIT_BITS) - 1);
-    #[unroll]
-    for lane in 0..width {
-        let raw = several.extract(lane);
-        let key = encode::<W>(W::cast_from(raw), order);
-        let place = at * width + lane;
-        if comptime!(visit == Visit::Key) {
-            // Two shifts, since one by all bits of the word is none.
-            let rest = key >> shift;
-            if rest >> digit_bits == question.key {
-                let digit = u32::cast_from(rest) & mask;
-                digits[digit as usize]
-                    .at::<Cube>()
-                    .fetch_add::<Relaxed>(1u32);
-            }
-        } else if comptime!(visit == Visit::Place) {
-            let rest = place as u32 >> question.shift;
-            if key == question.key && rest >> DIGIT_BITS == question.place {
-                let digit = rest & mask;
-                digits[digit as usize]
-                    .at::<Cube>()
-                    .fetch_add::<Relaxed>(1u32);
-            }
-        } else if key < question.key || (key == question.key && place as u32 <= question.place) {
-            let slot = words[begin + comptime!(plan.words() - 1)]
-                .at::<Device>()
-                .fetch_add::<Relaxed>(1u32);
-            if slot < k {
-                out[first + slot as usize] = raw;
-                places[first + slot as usize] = I::cast_from(place);
-            }
-        }
-    }
 }
 
 /// Puts those wanted in order, equal keys by their places: each goes where as many are as come before it.

@@ -2,6 +2,7 @@
 
 mod at_once;
 mod steps;
+mod walk;
 
 /// What tests compile without the launcher.
 pub mod raw {

@@ -6,6 +6,7 @@
 
 use super::{DIGIT_BITS, DIGITS, Input, Select};
 use crate::bins;
+use crate::scan::cubes;
 use crate::sort::plan::word;
 use crate::sort::{Order, encode};
 use cubecl::client::Client;
@@ -69,6 +70,7 @@ pub fn count_digit_kernel<K: Int, W: Int, N: Size>(
     state: &[u32],
     vectors_of_row: usize,
     cubes_of_row: u32,
+    rows: u32,
     shift: u32,
     #[comptime] units: u32,
     #[comptime] part: Part,
@@ -78,40 +80,43 @@ pub fn count_digit_kernel<K: Int, W: Int, N: Size>(
 ) {
     let digits = shared::<Atomic<u32>>(DIGITS);
     let row = CUBE_POS / cubes_of_row as usize;
-    bins::clear::<u32>(&digits, DIGITS, units);
-    let last = found[row];
-    let last_place = found_places[row];
-    let above = shift + DIGIT_BITS;
-    // Where all of equal keys are wanted, their places do not matter.
-    let mut end = vectors_of_row;
-    if comptime!(part == Part::Place) {
-        if state[row * STATE + LEFT] == state[row * STATE + AMONG] {
-            end = 0;
-        }
-    }
-    let mut at = (CUBE_POS % cubes_of_row as usize) * comptime!(units as usize) + UNIT_POS as usize;
-    let step = cubes_of_row as usize * comptime!(units as usize);
-    let width = N::value();
-    while at < end {
-        let several = keys[row * vectors_of_row + at];
-        #[unroll]
-        for lane in 0..width {
-            let key = encode::<W>(W::cast_from(several.extract(lane)), order);
-            let place = (at * width + lane) as u32;
-            if is_candidate::<W>(key, place, last, last_place, above, part, is_first) {
-                let mut digit = (place >> shift) & comptime!((1u32 << DIGIT_BITS) - 1);
-                if comptime!(part == Part::Key) {
-                    digit = u32::cast_from(key >> W::cast_from(shift))
-                        & comptime!((1u32 << DIGIT_BITS) - 1);
-                }
-                digits[digit as usize]
-                    .at::<Cube>()
-                    .fetch_add::<Relaxed>(1u32);
+    if row < rows as usize {
+        bins::clear::<u32>(&digits, DIGITS, units);
+        let last = found[row];
+        let last_place = found_places[row];
+        let above = shift + DIGIT_BITS;
+        // Where all of equal keys are wanted, their places do not matter.
+        let mut end = vectors_of_row;
+        if comptime!(part == Part::Place) {
+            if state[row * STATE + LEFT] == state[row * STATE + AMONG] {
+                end = 0;
             }
         }
-        at += step;
+        let first = (CUBE_POS % cubes_of_row as usize) * comptime!(units as usize);
+        let mut at = first + UNIT_POS as usize;
+        let step = cubes_of_row as usize * comptime!(units as usize);
+        let width = N::value();
+        while at < end {
+            let several = keys[row * vectors_of_row + at];
+            #[unroll]
+            for lane in 0..width {
+                let key = encode::<W>(W::cast_from(several.extract(lane)), order);
+                let place = (at * width + lane) as u32;
+                if is_candidate::<W>(key, place, last, last_place, above, part, is_first) {
+                    let mut digit = (place >> shift) & comptime!((1u32 << DIGIT_BITS) - 1);
+                    if comptime!(part == Part::Key) {
+                        digit = u32::cast_from(key >> W::cast_from(shift))
+                            & comptime!((1u32 << DIGIT_BITS) - 1);
+                    }
+                    digits[digit as usize]
+                        .at::<Cube>()
+                        .fetch_add::<Relaxed>(1u32);
+                }
+            }
+            at += step;
+        }
+        bins::add_to::<u32, u32>(&digits, counts, row * DIGITS, DIGITS.runtime(), units);
     }
-    bins::add_to::<u32, u32>(&digits, counts, row * DIGITS, DIGITS.runtime(), units);
 }
 
 /// Finds the digit of the last one wanted, one cube a row, and sets the counts to 0.
@@ -192,35 +197,39 @@ pub fn collect_kernel<K: Int, W: Int, I: Int, N: Size>(
     places: &mut [I],
     vectors_of_row: usize,
     cubes_of_row: u32,
+    rows: u32,
     k: u32,
     #[comptime] units: u32,
     #[comptime] order: Option<Order>,
     #[define(K, W, I)] _types: [ElemType; 3],
 ) {
     let row = CUBE_POS / cubes_of_row as usize;
-    let last = found[row];
-    let last_place = found_places[row];
-    let mut at = (CUBE_POS % cubes_of_row as usize) * comptime!(units as usize) + UNIT_POS as usize;
-    let step = cubes_of_row as usize * comptime!(units as usize);
-    let width = N::value();
-    while at < vectors_of_row {
-        let several = keys[row * vectors_of_row + at];
-        #[unroll]
-        for lane in 0..width {
-            let raw = several.extract(lane);
-            let key = encode::<W>(W::cast_from(raw), order);
-            let place = at * width + lane;
-            if key < last || (key == last && place as u32 <= last_place) {
-                let slot = state[row * STATE + WRITTEN]
-                    .at::<Device>()
-                    .fetch_add::<Relaxed>(1u32);
-                if slot < k {
-                    out[row * k as usize + slot as usize] = raw;
-                    places[row * k as usize + slot as usize] = I::cast_from(place);
+    if row < rows as usize {
+        let last = found[row];
+        let last_place = found_places[row];
+        let first = (CUBE_POS % cubes_of_row as usize) * comptime!(units as usize);
+        let mut at = first + UNIT_POS as usize;
+        let step = cubes_of_row as usize * comptime!(units as usize);
+        let width = N::value();
+        while at < vectors_of_row {
+            let several = keys[row * vectors_of_row + at];
+            #[unroll]
+            for lane in 0..width {
+                let raw = several.extract(lane);
+                let key = encode::<W>(W::cast_from(raw), order);
+                let place = at * width + lane;
+                if key < last || (key == last && place as u32 <= last_place) {
+                    let slot = state[row * STATE + WRITTEN]
+                        .at::<Device>()
+                        .fetch_add::<Relaxed>(1u32);
+                    if slot < k {
+                        out[row * k as usize + slot as usize] = raw;
+                        places[row * k as usize + slot as usize] = I::cast_from(place);
+                    }
                 }
             }
+            at += step;
         }
-        at += step;
     }
 }
 
@@ -240,7 +249,8 @@ pub(super) fn launch(
     };
     let share = most.div_ceil(input.rows);
     let steps = Steps {
-        client: client.clone(),
+        device,
+        client,
         select,
         input,
         cubes_of_row: input.vectors.div_ceil(units as usize * 4).clamp(1, share) as u32,
@@ -267,7 +277,8 @@ pub(super) fn launch(
 
 /// The launches of a selection.
 struct Steps<'a> {
-    client: Client,
+    device: &'a device::Device,
+    client: &'a Client,
     select: &'a Select,
     input: &'a Input,
     cubes_of_row: u32,
@@ -293,7 +304,7 @@ impl Steps<'_> {
     }
 
     fn cubes(&self) -> CubeCount {
-        CubeCount::new_2d(self.cubes_of_row, self.input.rows as u32)
+        cubes(self.device, self.cubes_of_row as usize * self.input.rows)
     }
 
     /// Finds a digit of the last one wanted.
@@ -302,7 +313,7 @@ impl Steps<'_> {
         // SAFETY: rows are masked by their length; each has its words of counts and state.
         unsafe {
             count_digit_kernel::launch_unchecked(
-                &self.client,
+                self.client,
                 self.cubes(),
                 self.dim(),
                 self.address(),
@@ -314,6 +325,7 @@ impl Steps<'_> {
                 self.arg(&self.state, self.input.rows * STATE),
                 self.input.vectors,
                 self.cubes_of_row,
+                self.input.rows as u32,
                 shift,
                 self.units,
                 part,
@@ -322,8 +334,8 @@ impl Steps<'_> {
                 [word(key.size()), wide],
             );
             choose_kernel::launch_unchecked(
-                &self.client,
-                CubeCount::new_1d(self.input.rows as u32),
+                self.client,
+                cubes(self.device, self.input.rows),
                 self.dim(),
                 self.address(),
                 self.arg(&self.counts, self.input.rows * DIGITS),
@@ -343,11 +355,11 @@ impl Steps<'_> {
         let Select {
             key, wide, index, ..
         } = *self.select;
-        let (out, places) = self.select.outputs(&self.client, self.input.rows, k);
+        let (out, places) = self.select.outputs(self.client, self.input.rows, k);
         // SAFETY: as of the digits; slots past the last are left out.
         unsafe {
             collect_kernel::launch_unchecked(
-                &self.client,
+                self.client,
                 self.cubes(),
                 self.dim(),
                 self.address(),
@@ -360,6 +372,7 @@ impl Steps<'_> {
                 self.arg(&places.handle, self.input.rows * k),
                 self.input.vectors,
                 self.cubes_of_row,
+                self.input.rows as u32,
                 k as u32,
                 self.units,
                 self.select.order.unless_identity(),

@@ -1,22 +1,12 @@
 //! girih's ops on Burn's tensors, and Burn's own: what a call costs, the host's work included.
 //!
-//! Times are the host's. A single call is one and a wait for the device, as a program that looks at the result sees it; in a window
-//! calls follow each other, and the wait is for the last. Whatever fusion does of its own is in both.
+//! Times are the host's, as [`calls`](super::calls) takes them.
 
+use super::calls::{Schedule, Times};
 use burn::tensor::{Bool, Device, ExecutionError, Int, Tensor, TensorData};
 use girih_burn::Error;
 use girih_testkit::{DeviceKind, Rt};
 use serde_json::{Value, json};
-use std::time::Instant;
-
-/// Calls of a kind.
-#[derive(Clone, Copy)]
-struct Schedule {
-    warmup: usize,
-    singles: usize,
-    windows: usize,
-    calls: usize,
-}
 
 /// What the calls are given.
 struct Inputs {
@@ -334,40 +324,14 @@ fn measure(inputs: &Inputs, subject: &Subject, schedule: Schedule) -> Result<Mea
     let wait = || -> Result<(), ExecutionError> { inputs.device.sync() };
     let call = || (subject.call)(inputs).map_err(|error| text(&error));
     let wait = || wait().map_err(|error| text(&error));
-    (0..schedule.warmup).try_for_each(|_| call())?;
-    wait()?;
-    let mut singles = vec![];
-    for _ in 0..schedule.singles {
-        let start = Instant::now();
-        call()?;
-        wait()?;
-        singles.push(microseconds(start));
-    }
-    let (mut windows, mut enqueued) = (vec![], vec![]);
-    for _ in 0..schedule.windows {
-        let start = Instant::now();
-        (0..schedule.calls).try_for_each(|_| call())?;
-        enqueued.push(microseconds(start) / schedule.calls as f64);
-        wait()?;
-        windows.push(microseconds(start) / schedule.calls as f64);
-    }
+    let times = Times::take(schedule, call, wait)?;
     Ok(Measurement {
         op: subject.op,
         peer: subject.peer,
         length: inputs.length,
-        median_us: median(singles),
-        window_us: median(windows),
-        enqueue_us: median(enqueued),
+        median_us: times.median_us,
+        window_us: times.window_us,
+        enqueue_us: times.enqueue_us,
         device: String::new(),
     })
-}
-
-fn microseconds(since: Instant) -> f64 {
-    since.elapsed().as_secs_f64() * 1e6
-}
-
-/// The one in the middle.
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_unstable_by(f64::total_cmp);
-    times[times.len() / 2]
 }

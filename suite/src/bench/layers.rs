@@ -1,12 +1,14 @@
 //! Times of whole layers in Burn: a mixture of experts, forward and backward.
 
-use std::time::Instant;
-
+use burn::backend::cubecl::dtype_to_storage_type;
 use burn::module::Param;
-use burn::tensor::{DType, Device, Tensor, TensorData};
+use burn::tensor::{DType, Device, Distribution, Tensor};
 use girih_burn::{Error, MoeActivation, MoeLayer, MoeLayerConfig};
+use girih_kernels::{ExpertsSize, explain_experts};
 use girih_testkit::{DeviceKind, Rt};
 use serde_json::{Value, json};
+
+use super::calls::{Schedule, Times};
 
 /// Tokens, width, width within an expert, experts, experts of a token.
 type Shape = [usize; 5];
@@ -52,16 +54,28 @@ pub(super) fn run(rt: &Rt, filters: &[String]) -> (Vec<Value>, Vec<String>) {
                 Pass::Backward => 6,
             };
             let flops = (products * 2 * tokens * chosen * model * hidden) as f64;
-            match time(rt, shape, dtype, pass, if cuda { 10 } else { 2 }) {
-                Ok([first, median, window]) => {
-                    let rate = flops / window / 1e6;
-                    println!("{name:<56} {median:>11.2} {window:>11.2} {rate:>10.3}");
+            if matches!(pass, Pass::Forward) {
+                explain(rt, shape, dtype);
+            }
+            match time(rt, shape, dtype, pass) {
+                Ok(times) => {
+                    let Times {
+                        first_us,
+                        median_us,
+                        window_us,
+                        enqueue_us,
+                    } = times;
+                    let rate = flops / window_us / 1e6;
+                    println!(
+                        "{name:<72} {median_us:>11.2} {window_us:>11.2} {enqueue_us:>11.2} {rate:>9.3}"
+                    );
                     measured.push(json!({
                         "peer": "girih", "name": name, "op": pass.name(), "dtype": kind,
                         "rows": tokens * chosen, "columns": hidden, "data": data,
                         "bytes": 2 * experts * model * hidden * if cuda { 2 } else { 4 },
-                        "first_us": first, "median_us": median, "window_us": window,
-                        "flops": flops, "tflop_per_s": rate, "clock": "host",
+                        "first_us": first_us, "median_us": median_us, "window_us": window_us,
+                        "enqueue_us": enqueue_us, "flops": flops, "tflop_per_s": rate,
+                        "clock": "host",
                     }));
                 }
                 Err(error) => {
@@ -74,27 +88,44 @@ pub(super) fn run(rt: &Rt, filters: &[String]) -> (Vec<Value>, Vec<String>) {
     (measured, failed)
 }
 
-/// Microseconds of the first call, the median of calls waited for one by one, and the mean of calls one after another; by
-/// the host's clock.
+/// Prints the layer's passes, with the least bytes of each.
+fn explain(rt: &Rt, [tokens, model, hidden, experts, chosen]: Shape, dtype: DType) {
+    let size = ExpertsSize {
+        tokens,
+        model,
+        hidden,
+        experts,
+        chosen,
+    };
+    match explain_experts(&rt.client, dtype_to_storage_type(dtype), size) {
+        Ok(plan) => println!("{plan}"),
+        Err(error) => println!("{error}"),
+    }
+}
+
+/// The times of a layer's calls. What it computes is not looked at here: the suite's cases are about that.
 fn time(
     rt: &Rt,
     [tokens, model, hidden, experts, chosen]: Shape,
     dtype: DType,
     pass: Pass,
-    calls: usize,
-) -> Result<[f64; 3], Error> {
+) -> Result<Times, Error> {
+    let calls = if rt.kind == DeviceKind::Cuda { 10 } else { 2 };
+    let schedule = Schedule {
+        warmup: 3,
+        singles: calls,
+        windows: 3,
+        calls,
+    };
     let device = Device::new(rt.device.clone());
     let device = match pass {
         Pass::Forward => device,
         Pass::Backward => device.autodiff(),
     };
     let layer = layer([model, hidden, experts, chosen], dtype, &device)?;
-    let values = |count: usize, salt: usize| -> Vec<f32> {
-        let value = |at: usize| ((at * 37 + salt) % 251) as f32 / 125.0 - 1.0;
-        (0..count).map(value).collect()
-    };
-    let data = TensorData::new(values(tokens * model, 3), [tokens, model]);
-    let input = Tensor::<2>::from_data(data, &device).cast(dtype);
+    // Tokens that differ, as the peer's do, so that they go to different experts.
+    let normal = Distribution::Normal(0.0, 1.0);
+    let input = Tensor::<2>::random([tokens, model], normal, &device).cast(dtype);
     let call = || -> Result<(), Error> {
         match pass {
             Pass::Forward => {
@@ -109,19 +140,7 @@ fn time(
         }
         Ok(())
     };
-    let timed = |count: usize| -> Result<f64, Error> {
-        let start = Instant::now();
-        (0..count).try_for_each(|_| call())?;
-        device.sync().map_err(Error::Read)?;
-        Ok(start.elapsed().as_secs_f64() * 1e6 / count as f64)
-    };
-    let first = timed(1)?;
-    timed(2)?;
-    let mut singles = (0..calls)
-        .map(|_| timed(1))
-        .collect::<Result<Vec<_>, _>>()?;
-    singles.sort_unstable_by(f64::total_cmp);
-    Ok([first, singles[calls / 2], timed(calls)?])
+    Times::take(schedule, call, || device.sync().map_err(Error::Read))
 }
 
 fn layer(

@@ -2,16 +2,19 @@
 
 mod along;
 mod compact;
+pub mod experts;
 mod explain;
 mod gather;
 mod histogram;
 pub mod hopper;
 mod keys;
 pub mod matmul;
+mod memory;
 mod misuse;
 pub(super) mod model;
 mod paged;
 mod parts;
+mod random_lists;
 mod refusals;
 pub mod scan;
 mod scatter;
@@ -29,12 +32,15 @@ pub fn cases() -> Vec<Case> {
     [
         along::cases(),
         compact::cases(),
+        experts::cases(),
         explain::cases(),
         gather::cases(),
         matmul::all_cases(),
         misuse::cases(),
         histogram::cases(),
         hopper::all_cases(),
+        memory::cases(),
+        random_lists::cases(),
         scatter::cases(),
         paged::cases(),
         parts::cases(),
@@ -42,7 +48,11 @@ pub fn cases() -> Vec<Case> {
         scan::cases(),
         segment::cases(),
         segment::bag::cases(),
+        segment::bag_gradient::cases(),
+        segment::explain::cases(),
+        segment::gather::cases(),
         segment::gradient::cases(),
+        segment::long::cases(),
         sort::cases(),
         sort_by::cases(),
         sparse::cases(),

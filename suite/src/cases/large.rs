@@ -1,6 +1,7 @@
 //! Offsets of more than 31 and 32 bits: starts and numbers far past the end of small memory, and tensors that are as large.
 
 pub mod lists;
+pub mod sorted_lists;
 
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;

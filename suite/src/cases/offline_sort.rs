@@ -5,7 +5,7 @@ use cubecl::prelude::*;
 use girih_kernels::SortOrder;
 use girih_kernels::raw::sort::{
     Counting, Kind, Matching, Moved, Order, Orders, Payload, Tile, cube_kernel, histogram_kernel,
-    sweep_kernel,
+    sort_kernel, sweep_kernel,
 };
 use girih_kernels::raw::sort::{MergeTile, merge_kernel, tile_kernel};
 use girih_kernels::raw::top_k::{AtOnce, select_kernel};
@@ -20,6 +20,8 @@ cases! {
     a_sweep_of_pairs_keeps_both_in_registers,
     a_sweep_of_u64_keeps_its_keys_in_registers,
     a_sweep_of_f32_orders_its_keys_in_registers,
+    a_sort_in_one_launch_keeps_its_keys_in_registers,
+    a_sort_in_one_launch_reads_what_others_wrote,
     a_count_of_digits_reads_16_bytes_and_reduces_in_shared_memory,
     a_row_in_one_cube_keeps_its_keys_in_registers,
     a_selection_reads_16_bytes_and_keeps_them_in_registers,
@@ -111,9 +113,89 @@ fn a_sweep_of_f32_orders_its_keys_in_registers(toolkit: &Toolkit) -> Result<(), 
         bits: 32,
         descending: true,
     };
-    let tile = tile(384, 18, Matching::Ptx);
+    let tile = tile(384, 23, Matching::Ptx);
     let compiled = sweep(toolkit, tile, Moved::Places, Some(order), [U32; 4])?;
     compiled.assert_no_local_memory();
+    // Two cubes in the registers of a processor.
+    compiled.assert_registers_at_most(80);
+    Ok(())
+}
+
+fn at_once(
+    toolkit: &Toolkit,
+    tile: Tile,
+    moved: Moved,
+    order: Option<Order>,
+    types: [ElemType; 4],
+) -> Result<Compiled, Error> {
+    let counting = Counting {
+        units: tile.units,
+        items: 6,
+        passes: types[0].size() as u32,
+    };
+    let kernel = sort_kernel::SortKernel::new(
+        KernelSettings::new(
+            *CubeDim::new_1d(tile.units),
+            ExecutionMode::Unchecked,
+            AddressType::U64,
+        ),
+        hopper(),
+        target(),
+        buffer(),
+        buffer(),
+        buffer(),
+        buffer(),
+        buffer(),
+        buffer(),
+        buffer(),
+        buffer(),
+        buffer(),
+        buffer(),
+        (),
+        (),
+        (),
+        (),
+        (),
+        16 / types[0].size(),
+        counting,
+        tile,
+        moved,
+        order,
+        32,
+        types,
+    );
+    toolkit.compile(kernel)
+}
+
+fn a_sort_in_one_launch_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    let order = Order {
+        kind: Kind::Float { fraction: 23 },
+        bits: 32,
+        descending: true,
+    };
+    let narrow = tile(384, 23, Matching::Ptx);
+    let wide = tile(384, 12, Matching::Ptx);
+    for (tile, moved, order, types) in [
+        (narrow, Moved::Nothing, None, [U32; 4]),
+        (narrow, Moved::Payload, None, [U32; 4]),
+        (narrow, Moved::Places, Some(order), [U32; 4]),
+        (wide, Moved::Nothing, None, [U64, U32, U64, U32]),
+    ] {
+        at_once(toolkit, tile, moved, order, types)?.assert_no_local_memory();
+    }
+    Ok(())
+}
+
+/// What other cubes wrote in the pass before must come from where they wrote it, not from the cache of constants; what the caller
+/// gave is read 16 bytes at once for the counts.
+fn a_sort_in_one_launch_reads_what_others_wrote(toolkit: &Toolkit) -> Result<(), Error> {
+    let tile = tile(384, 23, Matching::Ptx);
+    let compiled = at_once(toolkit, tile, Moved::Payload, None, [U32; 4])?;
+    compiled.assert_sass("LDG.E.128");
+    // Of 23 keys and their payload each, the output and the buffer between: whole tiles and the last.
+    let plain = compiled.count_ptx("ld.global.u32") + compiled.count_ptx("ld.global.b32");
+    assert!(plain >= 2 * 2 * 23, "{plain} plain loads");
+    compiled.assert_ptx("ld.acquire.gpu");
     Ok(())
 }
 
@@ -222,43 +304,53 @@ impl SortOrder for SmallestFirst {
 }
 
 fn tiles_are_merged_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
-    let tile = MergeTile {
-        units: 512,
-        items: 8,
-        unroll: true,
-    };
-    let kernel = tile_kernel::TileKernel::<SmallestFirst>::new(
-        settings(512),
-        hopper(),
-        target(),
-        buffer(),
-        buffer(),
-        buffer(),
-        buffer(),
-        (),
-        (),
-        (),
-        tile,
-        Payload::Place,
-        [U32; 3],
-    );
-    toolkit.compile(kernel)?.assert_no_local_memory();
-    let kernel = merge_kernel::MergeKernel::<SmallestFirst>::new(
-        settings(512),
-        hopper(),
-        target(),
-        buffer(),
-        buffer(),
-        buffer(),
-        buffer(),
-        (),
-        (),
-        (),
-        (),
-        tile,
-        Payload::Given,
-        [U32; 3],
-    );
-    toolkit.compile(kernel)?.assert_no_local_memory();
+    for (items, types) in [(17, [U32; 3]), (9, [U64, U64, U32])] {
+        let tile = MergeTile {
+            units: 256,
+            items,
+            unroll: true,
+            lanes: 32,
+        };
+        for payload in [Payload::None, Payload::Place] {
+            let kernel = tile_kernel::TileKernel::<SmallestFirst>::new(
+                settings(256),
+                hopper(),
+                target(),
+                buffer(),
+                buffer(),
+                buffer(),
+                buffer(),
+                (),
+                (),
+                (),
+                tile,
+                payload,
+                types,
+            );
+            toolkit.compile(kernel)?.assert_no_local_memory();
+        }
+        for payload in [Payload::None, Payload::Given] {
+            let kernel = merge_kernel::MergeKernel::<SmallestFirst>::new(
+                settings(256),
+                hopper(),
+                target(),
+                buffer(),
+                buffer(),
+                buffer(),
+                buffer(),
+                (),
+                (),
+                (),
+                (),
+                tile,
+                payload,
+                types,
+            );
+            let compiled = toolkit.compile(kernel)?;
+            compiled.assert_no_local_memory();
+            // Four cubes in the registers of a processor.
+            compiled.assert_registers_at_most(64);
+        }
+    }
     Ok(())
 }

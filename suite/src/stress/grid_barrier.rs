@@ -48,6 +48,7 @@ pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
     let cells = setting.zeros(STRIDE + 1);
     let mut meetings = 0;
     for _ in 0..2 {
+        setting.launches += 1;
         let most = setting.machine.cubes_at_once;
         let (cubes, units) = (setting.between(most.min(2), most), setting.units());
         let (rounds, seed) = (setting.between(1, 16), setting.draw());

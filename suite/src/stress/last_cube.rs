@@ -41,6 +41,7 @@ pub(crate) fn combine<O: Orders>(
 
 /// Three launches over one cell. Gives the number of cubes.
 pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
+    setting.launches += u64::from(LAUNCHES);
     let units = setting.units();
     let cubes = setting.cubes().min((MOST_UNITS / units).max(1));
     let seed = setting.draw();

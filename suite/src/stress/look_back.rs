@@ -3,12 +3,12 @@
 //! A round scans with the kernel of `girih_kernels::scan` itself: 64-bit integers, whose totals need an order to be handed on, or 32-bit
 //! ones, which need none, by the launcher's call. Every element of every result is compared.
 
+use super::compare::{compare, list};
 use super::setting::{Fault, Setting};
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device as Able;
 use girih::memory::blocks::{Ordered, Unordered};
-use girih::prelude::*;
 use girih_kernels::raw::scan::look_back_states;
 use girih_kernels::{ScanOperation, ScanOptions, ScanPath, scan_into};
 use girih_testkit::Buffer;
@@ -16,19 +16,9 @@ use girih_testkit::Buffer;
 /// Launches of a round, one after another without a wait.
 const LAUNCHES: usize = 64;
 
-/// Counts the elements that are not as they should be, and spoils what was there for the next launch.
-#[cube(launch_unchecked)]
-fn check<E: Int>(found: &mut [E], want: &[E], wrong: &[Atomic<u32>]) {
-    if ABSOLUTE_POS < want.len() {
-        if found[ABSOLUTE_POS] != want[ABSOLUTE_POS] {
-            wrong[0].at::<Device>().fetch_add::<Relaxed>(1u32);
-        }
-        found[ABSOLUTE_POS] = E::new(-1i64);
-    }
-}
-
 /// Sums of lists of integers. Gives the number of launches.
 pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
+    setting.launches += LAUNCHES as u64;
     let cubes = setting.cubes();
     // A tile has 4096 elements on a GPU.
     let length = (cubes * setting.between(1, 4096)) as usize;
@@ -108,17 +98,7 @@ fn launched<E: CubeElement + Int>(
         let Scanned { input, want } = &lists[turn % 2];
         scan(&device, [&list(input), &list(&found)])
             .map_err(|error| Fault::Broken(error.to_string()))?;
-        // SAFETY: a unit has an element of both lists, if there is one for it.
-        unsafe {
-            check::launch_unchecked::<E>(
-                &rt.client,
-                rt.cubes_for(length),
-                rt.cube_dim(),
-                found.arg(),
-                want.arg(),
-                wrong.arg(),
-            );
-        }
+        compare(rt, &list(&found), want, &wrong);
     }
     match rt.read(&wrong)?[0] {
         0 => Ok(()),
@@ -126,8 +106,4 @@ fn launched<E: CubeElement + Int>(
             "{count} sums of {LAUNCHES} scans of {length} elements are wrong"
         ))),
     }
-}
-
-fn list<E: CubeElement + Scalar>(buffer: &Buffer<E>) -> TensorHandle {
-    TensorHandle::new_contiguous(vec![buffer.len()], buffer.handle(), E::elem_type_native())
 }

@@ -100,6 +100,7 @@ pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
 
 /// A chain of cubes, each of which has begun before its successors. Gives the number of messages.
 pub fn chain_round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
+    setting.launches += 1;
     let units = setting.units();
     let cubes = setting.contending_cubes().min((MOST_UNITS / units).max(1));
     let seed = setting.draw();
@@ -149,6 +150,7 @@ fn chained<O: Orders>(
 
 /// Pairs of cubes that run at once. Gives the number of messages.
 pub fn converse_round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
+    setting.launches += 1;
     let most = (setting.machine.cubes_at_once / 2).max(1);
     let (pairs, units) = (setting.between(1, most), setting.units());
     let (messages, seed) = (setting.between(2, 32), setting.draw());

@@ -4,6 +4,7 @@
 //! expects: any update that is lost, done twice, or seen too early makes a difference. The *mutant* of a block is the same
 //! code with its orders removed. That a round can tell the two apart is what makes its silence worth something.
 
+mod compare;
 pub(crate) mod grid_barrier;
 pub(crate) mod last_cube;
 mod load;
@@ -13,6 +14,7 @@ pub(crate) mod message;
 mod payload;
 pub(crate) mod queue;
 mod setting;
+mod sort;
 pub(crate) mod spin_lock;
 mod ticket;
 
@@ -99,7 +101,10 @@ pub const BLOCKS: [Block; 7] = [
 ];
 
 /// What is made of blocks, or as they are.
-pub const ALGORITHMS: [Block; 1] = [Block {
+pub const ALGORITHMS: [Block; 2] = [LOOK_BACK, SORT];
+
+/// Scans whose tiles look back at those before them.
+pub const LOOK_BACK: Block = Block {
     name: "look-back",
     is_ordered: true,
     require: |device| {
@@ -108,7 +113,16 @@ pub const ALGORITHMS: [Block; 1] = [Block {
     },
     has_company: true,
     round: look_back::round,
-}];
+};
+
+/// Sorts whose cubes wait for others, in one launch and in several; their kernels are no others without orders.
+pub const SORT: Block = Block {
+    name: "sort",
+    is_ordered: false,
+    require: sort::require,
+    has_company: true,
+    round: sort::round,
+};
 
 /// Everything that can be put under load.
 fn subjects() -> impl Iterator<Item = &'static Block> {
@@ -131,6 +145,9 @@ pub struct Options {
     /// How long each block runs
     #[arg(long, value_name = "N", default_value_t = 10)]
     seconds: u64,
+    /// How many launches each block makes at the least, however long that takes
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    launches: u64,
     /// Run the blocks without their orders, each until that is noticed
     #[arg(long)]
     mutant: bool,
@@ -148,6 +165,7 @@ struct Outcome {
     block: &'static str,
     seconds: f64,
     rounds: u64,
+    launches: u64,
     operations: u64,
     /// What the last round found.
     fault: Option<Fault>,
@@ -198,7 +216,7 @@ fn stress(options: &Options) -> Result<bool, String> {
     Ok(!outcomes.is_empty() && outcomes.iter().all(as_hoped))
 }
 
-/// Rounds of one block until the time is up or one finds a fault.
+/// Rounds of one block until the time is up and there were as many launches as asked for, or one finds a fault.
 fn run(rt: &Rt, block: &Block, options: &Options) -> Outcome {
     const PROGRESS: Duration = Duration::from_secs(10);
     let mut setting = Setting::heavy(rt, options.mutant, options.seed);
@@ -206,23 +224,28 @@ fn run(rt: &Rt, block: &Block, options: &Options) -> Outcome {
         block: block.name,
         seconds: 0.0,
         rounds: 0,
+        launches: 0,
         operations: 0,
         fault: None,
     };
     let company = block.has_company.then(|| setting.company());
     let start = Instant::now();
     let mut next_line = PROGRESS;
-    while outcome.fault.is_none() && start.elapsed() < Duration::from_secs(options.seconds) {
+    let least = Duration::from_secs(options.seconds);
+    while outcome.fault.is_none()
+        && (start.elapsed() < least || setting.launches < options.launches)
+    {
         match (block.round)(&mut setting) {
             Ok(operations) => outcome.operations += operations,
             Err(fault) => outcome.fault = Some(fault),
         }
         outcome.rounds += 1;
+        outcome.launches = setting.launches;
         outcome.seconds = start.elapsed().as_secs_f64();
         if start.elapsed() >= next_line {
             eprintln!(
-                "{:<18} {:.0} s of {}, {} rounds",
-                block.name, outcome.seconds, options.seconds, outcome.rounds
+                "{:<18} {:.0} s of {}, {} launches of {}",
+                block.name, outcome.seconds, options.seconds, outcome.launches, options.launches
             );
             next_line += PROGRESS;
         }
@@ -266,10 +289,10 @@ impl Outcome {
 
     fn row(&self, mutant: bool) -> String {
         format!(
-            "{:<18} {:>7.1} s {:>8} rounds {:>12} operations  {}",
+            "{:<18} {:>7.1} s {:>8} launches {:>12} operations  {}",
             self.block,
             self.seconds,
-            self.rounds,
+            self.launches,
             self.operations,
             self.verdict(mutant)
         )
@@ -280,6 +303,7 @@ impl Outcome {
             "block": self.block,
             "seconds": self.seconds,
             "rounds": self.rounds,
+            "launches": self.launches,
             "operations": self.operations,
             "fault": self.fault.as_ref().map(ToString::to_string),
         })
@@ -297,6 +321,8 @@ fn write(
         "device": device.name(),
         "mutant": options.mutant,
         "seed": options.seed,
+        "seconds": options.seconds,
+        "launches": options.launches,
         "blocks": blocks,
     });
     std::fs::write(path, format!("{report:#}\n"))

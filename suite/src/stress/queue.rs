@@ -79,6 +79,7 @@ fn note(data: &[Atomic<u32>], noted: &[Atomic<u32>], record: u32) {
 
 /// One queue, from empty to empty. Gives the number of records.
 pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
+    setting.launches += 1;
     let units = setting.units();
     let cubes = setting
         .contending_cubes()

@@ -37,6 +37,8 @@ pub struct Setting<'a> {
     pub most_cubes: u32,
     /// Sizes that a cube may have; each is a kernel to compile.
     pub sizes: u32,
+    /// Launches of the block so far.
+    pub launches: u64,
     state: u64,
 }
 
@@ -49,6 +51,7 @@ impl<'a> Setting<'a> {
             mutant: false,
             most_cubes: 8,
             sizes: 1,
+            launches: 0,
             state: 1,
         }
     }
@@ -62,6 +65,7 @@ impl<'a> Setting<'a> {
             mutant,
             most_cubes: (4 * machine.cubes_at_once).max(16),
             sizes: 3,
+            launches: 0,
             state: seed,
         }
     }

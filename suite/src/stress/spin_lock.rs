@@ -75,6 +75,7 @@ fn sum_to(units: u32, rounds: u32) -> u32 {
 
 /// One lock for all units. Gives the number of critical sections.
 pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
+    setting.launches += 1;
     let (cubes, units) = (setting.contending_cubes(), setting.units());
     let rounds = setting.between(1, 4);
     match setting.mutant {
@@ -86,6 +87,7 @@ pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
 
 /// A lock for each cube, in its shared memory. Gives the number of critical sections.
 pub fn round_in_cubes(setting: &mut Setting<'_>) -> Result<u64, Fault> {
+    setting.launches += 1;
     let (cubes, units) = (setting.cubes(), setting.units());
     let rounds = setting.between(1, 16);
     match setting.mutant {

@@ -26,6 +26,7 @@ fn draw(counter: &[Atomic<u32>], owners: &[Atomic<u32>], rounds: u32) {
 
 /// Every unit draws. Gives the number of tickets.
 pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
+    setting.launches += 1;
     let rt = setting.rt;
     let (cubes, units, rounds) = (setting.cubes(), setting.units(), setting.between(1, 16));
     let tickets = 4 * cubes * units * rounds;

@@ -27,6 +27,23 @@ pub fn copy_16<V: CubePrimitive>(to: u32, from: *const V, bytes: u32) {
     })
 }
 
+/// Asks for a place of global memory, and the 128 bytes that it is in, to be brought to the cache that all processors share; nobody
+/// waits for it.
+#[cube]
+pub fn prefetch<V: CubePrimitive>(from: *const V) {
+    intrinsic!(|scope| {
+        // SAFETY: the pointer is an expression of the kernel, which lives as long as its scope.
+        let from = unsafe { *from }.value(scope);
+        Instruction {
+            call: "global::prefetch",
+            since: Since::Sm(80),
+            text: "prefetch.global.L2 [$0];",
+            memory: true,
+        }
+        .run(scope, vec![from]);
+    })
+}
+
 /// Ends a group of this unit's copies.
 #[cube]
 pub fn commit_copies() {

@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use cubecl::prelude::*;
 use std::rc::Rc;
 
-/// Memory that a kernel can view: a tensor, or a slice as a tensor of rank 1.
+/// Memory that a kernel can view: a tensor, or a slice as a tensor of rank 1, as long as the slice's buffer.
 ///
 /// Its elements may be vectors (`&Tensor<Vector<E, N>>`): accesses then move `N` elements at once. Extents and strides
 /// count scalars; the last dimension must be contiguous, and its extent and every other stride a multiple of `N`.

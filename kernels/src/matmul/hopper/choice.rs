@@ -1,5 +1,6 @@
 //! What the kernel can do, and the form that suits.
 
+use super::beside::Beside;
 use super::form::{Form, Groups, MOST_GROUPS, ROWS, Routing, Share, Writing};
 use super::product::Product;
 use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
@@ -157,6 +158,7 @@ pub fn form(device: &Device, product: &Product<'_>) -> Form {
         weighted: product.weights.is_some(),
         activation: product.activation,
         bounds: product.bounds,
+        beside: Beside::Nothing,
     }
 }
 

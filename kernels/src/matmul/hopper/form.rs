@@ -1,5 +1,6 @@
 //! What a kernel for Hopper is compiled for, and where its shared memory goes.
 
+use super::beside::Beside;
 use crate::matmul::Activation;
 use girih::Bounds;
 use girih::cuda::wgmma::Major;
@@ -86,6 +87,8 @@ pub struct Form {
     pub activation: Activation,
     /// What an index out of range means.
     pub bounds: Bounds,
+    /// What lies beside the result; only where rows are stored 16 bytes at a time, and not added.
+    pub beside: Beside,
 }
 
 impl Form {
@@ -98,7 +101,21 @@ impl Form {
         };
         let gathers = matches!(self.routing, Routing::Gather);
         let shares_a = matches!(self.share, Share::A);
-        halves && !(gathers && shares_a) && self.stages > 2 && self.shared_bytes() <= 227 * 1024
+        let is_alone = matches!(self.beside, Beside::Nothing);
+        let stores = self.vectors && matches!(self.writing, Writing::Set);
+        halves
+            && (is_alone || stores)
+            && !(gathers && shares_a)
+            && self.stages > 2
+            && self.shared_bytes() <= 227 * 1024
+    }
+
+    /// What the accumulators go through: what lies beside a result takes the activation along to where rows are stored.
+    pub const fn in_registers(&self) -> Activation {
+        match self.beside {
+            Beside::Nothing => self.activation,
+            _ => Activation::Identity,
+        }
     }
 
     /// Whether registers change hands: those who multiply need more than they start with.

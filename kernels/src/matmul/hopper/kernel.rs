@@ -53,6 +53,7 @@ pub fn hopper_kernel<E: Float, O: Float, P: Float, I: Int, N: Size, W: Size>(
     gather_record: ComptimeOption<Box<[Atomic<u32>]>>,
     scatter_record: ComptimeOption<Box<[Atomic<u32>]>>,
     out: &mut [Vector<O, N>],
+    beside: &mut [Vector<O, N>],
     problem: Problem,
     source_rows: u32,
     source_step: usize,
@@ -128,6 +129,7 @@ pub fn hopper_kernel<E: Float, O: Float, P: Float, I: Int, N: Size, W: Size>(
         };
         multiply::<E, O, P, I, N, W>(
             out,
+            beside,
             &finish,
             &memory,
             &ring,

@@ -13,13 +13,20 @@ use girih::cuda::wgmma::Major;
 use girih::device::Device;
 use girih::view::Report;
 
-/// Launches a product that the kernel [computes](supports), in that form.
+/// Launches a product that the kernel [computes](super::supports), in that form.
 ///
 /// The reports are of the lists `gather` and `scatter`, for [`Bounds::Report`](girih::Bounds::Report); of others nothing is kept.
-pub fn launch(
+pub fn launch(device: &Device, product: &Product<'_>, form: Form, reports: &[Option<Report>; 2]) {
+    launch_beside(device, product, form, product.c, reports);
+}
+
+/// The same with a tensor beside the result, of its type and strides, that begins on a multiple of 16 bytes. With
+/// [`Beside::Nothing`](super::Beside::Nothing) it is not touched.
+pub fn launch_beside(
     device: &Device,
     product: &Product<'_>,
     form: Form,
+    beside: &TensorHandle,
     [gathered_out, scattered_out]: &[Option<Report>; 2],
 ) {
     let clusters_of = |extent: usize, at_once: u32| extent.div_ceil(at_once as usize);
@@ -78,9 +85,9 @@ pub fn launch(
     let gathered = product
         .gather
         .map(|_| buffer(&product.a.handle, elements(product.a) / 8));
-    let out = match form.vectors {
-        true => elements(product.c) / width,
-        false => elements(product.c),
+    let written = |tensor: &TensorHandle| match form.vectors {
+        true => buffer(&tensor.handle, elements(tensor) / width),
+        false => buffer(&tensor.handle, elements(tensor)),
     };
     let problem = ProblemLaunch::new(
         product.rows as u32,
@@ -115,7 +122,8 @@ pub fn launch(
             product.scatter.map(list).into(),
             gathered_out.as_ref().map(Report::arg).into(),
             scattered_out.as_ref().map(Report::arg).into(),
-            buffer(&product.c.handle, out),
+            written(product.c),
+            written(beside),
             problem,
             product.rows_of[0] as u32,
             product.a_strides[0] / 8,

@@ -1,5 +1,6 @@
 //! Products on NVIDIA's Hopper, by tensor cores that warpgroups feed from shared memory.
 
+mod beside;
 mod choice;
 mod form;
 mod gather;
@@ -12,9 +13,10 @@ mod ring;
 mod schedule;
 mod store;
 
+pub use beside::Beside;
 pub use choice::{form, supports};
 pub use form::{DEPTH, Form, Groups, ROWS, Routing, Share, UNITS, Writing};
 pub use kernel::hopper_kernel;
-pub use launch::launch;
+pub use launch::{launch, launch_beside};
 pub use product::Product;
 pub use schedule::ProblemCompilationArg;

@@ -3,6 +3,7 @@
 #![allow(missing_docs)]
 #![allow(clippy::too_many_arguments)]
 
+use super::beside::{Beside, ask_ahead};
 use super::form::{BLOCK, DEPTH, Form, Groups, ROWS, STAGING};
 use super::ring::{Ring, cluster, next};
 use super::schedule::{Problem, count_tiles, find_tile};
@@ -49,6 +50,7 @@ fn clear_rest(lines: u32, buffer: u32, left: u32, plane: u32, lane: u32, #[compt
 #[cube]
 pub(super) fn multiply<E: Float, O: Float, P: Float, I: Int, N: Size, W: Size>(
     out: &mut [Vector<O, N>],
+    beside: &mut [Vector<O, N>],
     finish: &Finish<O, P, I>,
     memory: &[u32],
     ring: &Ring,
@@ -70,6 +72,10 @@ pub(super) fn multiply<E: Float, O: Float, P: Float, I: Int, N: Size, W: Size>(
     let mut number = first;
     while number < tiles {
         let tile = find_tile(number, memory, problem, rank, form);
+        if comptime!(form.beside == Beside::SlopeAt) {
+            let row = tile.row + below;
+            ask_ahead::<O, P, I, N>(&*beside, lane, row, &tile, problem, finish, form);
+        }
         let mut before = 0u32;
         for step in 0..tile.steps {
             mbarrier::wait(ring.full + slot * 8u32, parity);
@@ -110,6 +116,7 @@ pub(super) fn multiply<E: Float, O: Float, P: Float, I: Int, N: Size, W: Size>(
         store_tile::<O, P, I, N, W>(
             &acc,
             out,
+            beside,
             staging,
             lane,
             tile.row + below,

@@ -7,6 +7,7 @@
 #![allow(missing_docs)]
 #![allow(clippy::too_many_arguments)]
 
+use super::beside::{Beside, activated, sloped};
 use super::form::{Form, Groups, Writing};
 use super::schedule::{Problem, Tile, listed};
 use crate::matmul::activation::activate;
@@ -94,7 +95,7 @@ fn finished(value: f32, bias: f32, weight: f32, rows: &Rows, #[comptime] form: F
     if comptime!(form.biased) {
         value += bias;
     }
-    value = activate::<f32>(value, form.activation);
+    value = activate::<f32>(value, comptime!(form.in_registers()));
     if comptime!(form.weighted) {
         value *= weight;
     }
@@ -175,7 +176,7 @@ fn stage<O: Float, P: Float, I: Int>(
 
 /// The row of memory that a row of the result goes to, or as many as there are where it goes nowhere.
 #[cube]
-fn target_of<O: Float, P: Float, I: Int>(
+pub(super) fn target_of<O: Float, P: Float, I: Int>(
     finish: &Finish<O, P, I>,
     row: u32,
     tile: &Tile,
@@ -200,6 +201,7 @@ fn target_of<O: Float, P: Float, I: Int>(
 pub fn store_tile<O: Float, P: Float, I: Int, N: Size, W: Size>(
     acc: &Array<f32>,
     out: &mut [Vector<O, N>],
+    beside: &mut [Vector<O, N>],
     staging: u32,
     lane: u32,
     first: u32,
@@ -223,11 +225,29 @@ pub fn store_tile<O: Float, P: Float, I: Int, N: Size, W: Size>(
     let per_chunk = comptime!(8 * width as u32);
     #[unroll]
     for chunk in 0..comptime!((form.columns / per_chunk) as usize) {
+        let column = tile.column + comptime!(chunk as u32 * per_chunk) + lane % 8u32 * width as u32;
+        // They are on their way while the sums are brought into order.
+        let mut slopes = Array::<Vector<O, N>>::new(comptime!(match form.beside {
+            Beside::SlopeAt => 4usize,
+            _ => 1usize,
+        }));
+        if comptime!(form.beside == Beside::SlopeAt) {
+            #[unroll]
+            for part in 0..4usize {
+                let row = comptime!(part as u32 * 4) + lane / 8u32;
+                let target = target_of::<O, P, I>(finish, first + row, tile, form);
+                let at = product + target as usize * finish.row_step + column as usize;
+                let is_here = target < finish.rows && column < problem.columns;
+                slopes[part] = Vector::<O, N>::new(O::from_int(0));
+                if is_here {
+                    slopes[part] = beside[at / width];
+                }
+            }
+        }
         stage::<O, P, I>(
             acc, staging, lane, &rows, finish, tile, problem, chunk, form,
         );
         sync_plane();
-        let column = tile.column + comptime!(chunk as u32 * per_chunk) + lane % 8u32 * width as u32;
         #[unroll]
         for part in 0..4usize {
             let row = comptime!(part as u32 * 4) + lane / 8u32;
@@ -243,7 +263,15 @@ pub fn store_tile<O: Float, P: Float, I: Int, N: Size, W: Size>(
                         global::add_16::<Vector<O, N>>(out[place..place + 1].as_ptr(), value);
                     }
                 } else if is_here {
-                    out[at / width] = value;
+                    let mut made = value;
+                    if comptime!(form.beside == Beside::Before) {
+                        beside[at / width] = value;
+                        made = activated::<O, N>(value, form);
+                    }
+                    if comptime!(form.beside == Beside::SlopeAt) {
+                        made = sloped::<O, N>(value, slopes[part], form);
+                    }
+                    out[at / width] = made;
                 }
             } else {
                 let value = registers::load_16::<Vector<O, W>>(from);

@@ -3,6 +3,7 @@
 use super::SortOrder;
 use super::merge::merge_kernel;
 use super::tile::{MergeTile, tile_kernel};
+use crate::scan::lanes;
 use crate::sort::Rows;
 use crate::sort::plan::word;
 use crate::sort::turns::{Buffer, Carried, Turns, cubes};
@@ -11,21 +12,24 @@ use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
 
-/// The tile that suits the device.
-fn tile(device: &Device) -> MergeTile {
+/// The tile that suits the device, of elements of so many bytes. A unit has an odd number of them where memory is in banks: those of
+/// neighbouring units then are in different ones.
+fn tile(device: &Device, size: usize) -> MergeTile {
     let hardware = &device.client().properties().hardware;
     let most = 1 << hardware.max_units_per_cube.max(1).ilog2();
     let (units, items, unroll) = match device.target() {
-        Target::Cuda => (512, 8, true),
+        Target::Cuda => (256, if size == 8 { 9 } else { 17 }, true),
         // A unit is a thread, which keeps its elements in its cache.
         Target::Cpu => (most.min(8), 64, false),
-        // 4096 bytes of keys and places at the most: other devices have 16 KiB, and more cubes then run at once.
-        _ => (most.min(128), 4, true),
+        // Some thousand bytes of keys and places at the most: other devices have 16 KiB, and more cubes then run at once.
+        _ => (most.min(128), 5, true),
     };
+    let lanes = lanes(device).filter(|lanes| *lanes <= 32);
     MergeTile {
         units,
         items,
         unroll,
+        lanes: lanes.map_or(1, |lanes| (lanes as u32).min(units)),
     }
 }
 
@@ -45,20 +49,19 @@ pub(super) fn launch<O: SortOrder>(
         let keys = carried.keeps_keys().then(|| empty(keys.dtype));
         return (keys, element.map(empty));
     }
-    let tile = tile(device);
+    let tile = tile(device, keys.dtype.size());
     let tiles_of_row = rows.len.div_ceil(tile.len());
     let passes = 1 + tiles_of_row.next_power_of_two().ilog2();
+    let unused = Buffer::unused(client);
     let of_keys = Turns::new(client, rows.gather(device, keys), len, keys.dtype, passes);
     let of_payload = element.map(|element| {
         let given = match carried {
             Carried::Payload(payload) => rows.gather(device, payload),
             // Places are nobody's to read.
-            _ => client.empty(16),
+            _ => unused.handle.clone(),
         };
         Turns::new(client, given, len, element, passes)
     });
-    let unused = Buffer::unused(client);
-    let unused = [unused.clone(), unused];
     let count = cubes(device, rows.rows * tiles_of_row);
     let dim = CubeDim::new_1d(tile.units);
     let address = AddressType::from_len(len);
@@ -72,7 +75,7 @@ pub(super) fn launch<O: SortOrder>(
         let [keys_in, keys_out] = of_keys.of(pass);
         let [payload_in, payload_out] = match &of_payload {
             Some(turns) => turns.of(pass),
-            None => unused.clone(),
+            None => [unused.clone(), unused.clone()],
         };
         let kind = carried.of_pass(pass == 0);
         // SAFETY: every access is within a row of the buffers, which were made for all rows or checked to hold them.

@@ -5,11 +5,23 @@
 #![allow(clippy::collapsible_if)]
 
 use super::SortOrder;
-use super::tile::{MergeTile, Runs, merge, split};
+use super::moves::{Source, load, move_payload, store};
+use super::tile::{MergeTile, Runs, merge, searcher, split};
 use crate::sort::write::Payload;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::prelude::*;
+
+/// Words of 32 bits of a place in a row.
+const WORDS: usize = 2;
+
+/// A place that is kept in two words, whatever the size of an address.
+#[cube]
+fn number_of(words: &Shared<[u32]>, number: usize) -> usize {
+    let low = words[number * WORDS] as usize;
+    let high = words[number * WORDS + 1] as usize;
+    low | (high << 16usize << 16usize)
+}
 
 /// Merges runs of `width` elements of each row in pairs; a cube gives a tile of the result, and finds what of the two runs is in
 /// it by searching them.
@@ -28,11 +40,10 @@ pub fn merge_kernel<E: Numeric, A: Numeric, V: Int, O: SortOrder>(
     #[define(E, A, V)] _types: [ElemType; 3],
 ) {
     let items = comptime!(tile.items as usize);
-    let units = comptime!(tile.units as usize);
     let has_payload = comptime!(payload != Payload::None);
     let mut held = shared::<E>(comptime!(tile.len()));
     let mut places = shared::<u32>(comptime!(if has_payload { tile.len() } else { 1 }));
-    let mut splits = shared::<u32>(2usize);
+    let mut splits = shared::<u32>(comptime!(2 * WORDS));
     let number = CUBE_POS as u32;
     if number < rows * tiles_of_row {
         let row = (number / tiles_of_row) as usize * row_len;
@@ -48,34 +59,38 @@ pub fn merge_kernel<E: Numeric, A: Numeric, V: Int, O: SortOrder>(
             second: (rest - first).min(width),
         };
         let count = begin - pair;
-        let mut which = UNIT_POS as usize;
+        let (number_of_searcher, lane) = searcher(tile);
+        let mut which = number_of_searcher;
         while which < 2 {
-            splits[which] = split::<E, A, O>(keys_in, runs, count + which * valid) as u32;
-            which += units;
+            let found = split::<E, A, O>(keys_in, runs, count + which * valid, lane, tile);
+            if lane == 0 {
+                splits[which * WORDS] = found as u32;
+                // Two shifts, since one by all bits of a word is none.
+                splits[which * WORDS + 1] = (found >> 16usize >> 16usize) as u32;
+            }
+            which += comptime!((tile.units / tile.lanes) as usize);
         }
         sync_cube();
         // The parts of both runs, one after the other, in shared memory. By an order that is none the end may come before the
         // beginning, or too far after it.
-        let from = splits[0] as usize;
-        let to = (splits[1] as usize).max(from).min(from + valid);
+        let from = number_of(&splits, 0usize);
+        let to = number_of(&splits, 1usize).max(from).min(from + valid);
         let part = Runs {
             begin: 0usize,
             first: to - from,
             second: valid - (to - from),
         };
-        let start_first = runs.begin + from;
-        // The second part's elements are there from `part.first` on.
-        let start_second = runs.begin + runs.first + (count - from) - part.first;
-        let mut at = UNIT_POS as usize;
-        while at < valid {
-            let source = select(at < part.first, start_first, start_second) + at;
-            held[at] = keys_in[source];
-            at += units;
-        }
-        sync_cube();
+        let source = Source {
+            first: part.first,
+            start_first: runs.begin + from,
+            // The second part's elements are there from `part.first` on.
+            start_second: runs.begin + runs.first + (count - from) - part.first,
+        };
+        load::<E>(&mut held, keys_in, source, valid, tile);
         let own = UNIT_POS as usize * items;
         let mut keys = Array::<E>::new(items);
         let mut came = Array::<u32>::new(items);
+        sync_cube();
         merge::<E, A, O>(&mut keys, &mut came, &held, part, own, tile);
         sync_cube();
         #[unroll(comptime!(tile.unroll))]
@@ -88,15 +103,10 @@ pub fn merge_kernel<E: Numeric, A: Numeric, V: Int, O: SortOrder>(
             }
         }
         sync_cube();
-        let mut at = UNIT_POS as usize;
-        while at < valid {
-            keys_out[row + begin + at] = held[at];
-            if has_payload {
-                let place = places[at] as usize;
-                let source = select(place < part.first, start_first, start_second) + place;
-                payload_out[row + begin + at] = payload_in[source];
-            }
-            at += units;
+        let start = row + begin;
+        store::<E>(&held, keys_out, start, valid, tile);
+        if has_payload {
+            move_payload::<V>(&places, payload_in, payload_out, source, start, valid, tile);
         }
     }
 }

@@ -4,6 +4,7 @@
 
 mod launch;
 mod merge;
+mod moves;
 mod tile;
 
 /// What tests compile without the launcher.
@@ -96,8 +97,7 @@ pub trait SortOrder: 'static + Send + Sync {
 ///
 /// # Errors
 ///
-/// [`Error::Axis`], [`Error::Element`], [`Error::Strides`]; [`Error::Device`] where the device does not store the type;
-/// [`Error::Size`] of rows of 2^31 elements or more.
+/// [`Error::Axis`], [`Error::Element`], [`Error::Strides`]; [`Error::Device`] where the device does not store the type.
 pub fn sort_by<O: SortOrder>(
     client: &Client,
     keys: &TensorHandle,
@@ -136,7 +136,8 @@ pub fn sort_pairs_by<O: SortOrder>(
 ///
 /// # Errors
 ///
-/// As [`sort_by`]; [`Error::Element`] of an `index` that is another type.
+/// As [`sort_by`]; [`Error::Element`] of an `index` that is another type, [`Error::Size`] of an axis with more places than it
+/// counts.
 pub fn argsort_by<O: SortOrder>(
     client: &Client,
     keys: &TensorHandle,
@@ -153,9 +154,6 @@ pub fn argsort_by<O: SortOrder>(
     let (_, places) = run::<O>(CALL, client, keys, carried, axis)?;
     Ok(places.expect("places are sorted"))
 }
-
-/// Elements of a row that places of 32 bits count.
-const LONGEST: usize = 1 << 31;
 
 /// Checks and launches.
 fn run<O: SortOrder>(
@@ -194,13 +192,5 @@ fn run<O: SortOrder>(
         check::element(call, &device, element)?;
     }
     let rows = Rows::new(keys, axis);
-    if rows.len >= LONGEST {
-        return Err(Error::Size {
-            call,
-            argument: "the axis sorted",
-            given: rows.len as u64,
-            allowed: LONGEST as u64 - 1,
-        });
-    }
     Ok(launch::launch::<O>(&device, keys, compared, &rows, carried))
 }

@@ -5,6 +5,7 @@
 #![allow(clippy::collapsible_if)]
 
 use super::SortOrder;
+use super::moves::{Source, load, move_payload, store};
 use crate::sort::write::Payload;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
@@ -19,6 +20,8 @@ pub struct MergeTile {
     pub items: u32,
     /// Whether a unit's elements are in registers, which have no index, so that every walk over them is unrolled.
     pub unroll: bool,
+    /// Units that search a buffer together: those of a plane, where all planes have as many.
+    pub lanes: u32,
 }
 
 impl MergeTile {
@@ -69,23 +72,53 @@ pub(super) fn split_shared<E: Numeric, A: Numeric, O: SortOrder>(
     low
 }
 
-/// The same of runs in a buffer.
+/// Which of those that search together this unit is of, and which lane of them.
+#[cube]
+pub(super) fn searcher(#[comptime] tile: MergeTile) -> (usize, usize) {
+    if comptime!(tile.lanes > 1) {
+        (
+            this_cube().planes().unit_rank() as usize,
+            this_plane().unit_rank() as usize,
+        )
+    } else {
+        (UNIT_POS as usize, 0usize.runtime())
+    }
+}
+
+/// The same of runs in a buffer, by all lanes of a plane: each looks at a place of its own, so that what is left of the runs is
+/// divided by their number at each step, which costs a way to memory and back.
 #[cube]
 pub(super) fn split<E: Numeric, A: Numeric, O: SortOrder>(
     keys: &[E],
     runs: Runs,
     count: usize,
+    lane: usize,
+    #[comptime] tile: MergeTile,
 ) -> usize {
+    let lanes = comptime!(tile.lanes as usize);
     let mut low = count.max(runs.second) - runs.second;
     let mut high = count.min(runs.first);
     while low < high {
-        let middle = (low + high) / 2;
+        let span = high - low;
+        let step = (span + lanes) / comptime!(lanes + 1);
+        // Those beyond the end look at the last place.
+        let place = (step * (lane + 1)).min(span) - 1;
+        let middle = low + place;
         let first = A::cast_from(keys[runs.begin + middle]);
         let second = A::cast_from(keys[runs.begin + runs.first + count - 1 - middle]);
-        if O::is_before::<A>(second, first) {
-            high = middle;
-        } else {
-            low = middle + 1;
+        let is_low = !O::is_before::<A>(second, first);
+        // Of lanes in order the first ones are low: how many.
+        let mut below = usize::cast_from(is_low);
+        if comptime!(lanes > 1) {
+            below = this_plane().ballot(is_low).word(0u32).count_ones() as usize;
+        }
+        let last_low = low + (step * below).min(span);
+        let first_high = low + (step * (below + 1)).min(span) - 1;
+        if below > 0 {
+            low = last_low;
+        }
+        if below < lanes {
+            high = first_high;
         }
     }
     low
@@ -145,7 +178,6 @@ pub fn tile_kernel<E: Numeric, A: Numeric, V: Int, O: SortOrder>(
     #[define(E, A, V)] _types: [ElemType; 3],
 ) {
     let items = comptime!(tile.items as usize);
-    let units = comptime!(tile.units as usize);
     let has_payload = comptime!(payload != Payload::None);
     let mut sorted = shared::<E>(comptime!(tile.len()));
     let mut places = shared::<u32>(comptime!(if has_payload { tile.len() } else { 1 }));
@@ -155,15 +187,16 @@ pub fn tile_kernel<E: Numeric, A: Numeric, V: Int, O: SortOrder>(
         let begin = (number % tiles_of_row) as usize * comptime!(tile.len());
         let valid = (row_len - begin).min(comptime!(tile.len()).runtime());
         let start = row + begin;
-        let mut at = UNIT_POS as usize;
-        while at < valid {
-            sorted[at] = keys_in[start + at];
-            at += units;
-        }
-        sync_cube();
         let own = UNIT_POS as usize * items;
         let mut keys = Array::<E>::new(items);
         let mut from = Array::<u32>::new(items);
+        let source = Source {
+            first: valid,
+            start_first: start,
+            start_second: start,
+        };
+        load::<E>(&mut sorted, keys_in, source, valid, tile);
+        sync_cube();
         #[unroll(comptime!(tile.unroll))]
         for item in 0..items {
             keys[item] = sorted[own + item];
@@ -181,9 +214,11 @@ pub fn tile_kernel<E: Numeric, A: Numeric, V: Int, O: SortOrder>(
             has_payload,
             tile,
         );
-        let mut width = comptime!(tile.items as usize).runtime();
-        while width < comptime!(tile.len()) {
-            let pair = own / (2 * width) * (2 * width);
+        // Runs of as many units, and of twice as many at each step.
+        let mut run = 1u32;
+        while run < comptime!(tile.units) {
+            let width = run as usize * items;
+            let pair = (UNIT_POS & !(2u32 * run - 1u32)) as usize * items;
             let rest = valid.max(pair) - pair;
             let first = rest.min(width);
             let runs = Runs {
@@ -203,18 +238,18 @@ pub fn tile_kernel<E: Numeric, A: Numeric, V: Int, O: SortOrder>(
                 has_payload,
                 tile,
             );
-            width *= 2;
+            run *= 2u32;
         }
-        let mut at = UNIT_POS as usize;
-        while at < valid {
-            keys_out[start + at] = sorted[at];
-            if comptime!(payload == Payload::Place) {
+        store::<E>(&sorted, keys_out, start, valid, tile);
+        if comptime!(payload == Payload::Place) {
+            let mut at = UNIT_POS as usize;
+            while at < valid {
                 payload_out[start + at] = V::cast_from(begin + places[at] as usize);
+                at += comptime!(tile.units as usize);
             }
-            if comptime!(payload == Payload::Given) {
-                payload_out[start + at] = payload_in[start + places[at] as usize];
-            }
-            at += units;
+        }
+        if comptime!(payload == Payload::Given) {
+            move_payload::<V>(&places, payload_in, payload_out, source, start, valid, tile);
         }
     }
 }

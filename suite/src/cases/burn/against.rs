@@ -5,9 +5,9 @@ use burn::backend::tensor::{BoolTensor, FloatTensor, IntTensor};
 use burn::backend::{Autodiff, AutodiffBackend, TensorMetadata};
 use burn::tensor::{Bool, Device, Tensor, TensorData, kind::Basic};
 use girih_burn::{
-    Bounds, CubeBackend, Determinism, Error, HistogramBackend, IndexBackend, LookupBackend,
-    ScanBackend, ScanOperation, Scatter, Side, SortBackend, UniqueBackend, argsort, argwhere,
-    mask_select, sort, sort_with_indices, top_k,
+    Bounds, CubeBackend, Determinism, Error, GatherOptions, HistogramBackend, IndexBackend,
+    LookupBackend, ScanBackend, ScanOperation, Scatter, Side, SortBackend, UniqueBackend, argsort,
+    argwhere, mask_select, sort, sort_with_indices, top_k,
 };
 use girih_testkit::{Rt, cases, needs};
 
@@ -200,11 +200,11 @@ fn moves_below_fusion(rt: &Rt) {
     let index = || on.index(&REPEATED);
     let rows = table.gather(0, &REPEATED, MASK);
     is_floats(
-        B::gather_float_alone(on.floats(&table), index(), 0, MASK),
+        B::gather_float_alone(on.floats(&table), index(), 0, MASK.into()),
         &rows,
     );
     is_floats(
-        B::gather_float(on.floats(&table), index(), 0, Bounds::Report).0,
+        B::gather_float(on.floats(&table), index(), 0, Bounds::Report.into()).0,
         &rows,
     );
     is_ints(
@@ -376,7 +376,9 @@ fn gradients_below_fusion(rt: &Rt) {
     };
     let zeros = Host::zeros(&[5, 4]);
     let sums = zeros.scatter(0, &REPEATED, &slopes, Scatter::Add, MASK);
-    let got = gradient(&|tensor| Tracked::gather_float_alone(tensor, on.index(&REPEATED), 0, MASK));
+    let got = gradient(&|tensor| {
+        Tracked::gather_float_alone(tensor, on.index(&REPEATED), 0, MASK.into())
+    });
     is_floats(got, &sums);
     let got =
         gradient(&|tensor| Tracked::take_along_float_alone(tensor, on.ints(&places), 0, MASK));
@@ -386,6 +388,22 @@ fn gradients_below_fusion(rt: &Rt) {
         Tracked::scatter_sum_float_alone(tensor, on.index(&REPEATED), 0, 5, MASK.into())
     });
     is_floats(got, &rows);
+    for padding in [None, Some(REPEATED[1] as usize)] {
+        let options = GatherOptions {
+            padding,
+            ..MASK.into()
+        };
+        let got = gradient(&|tensor| {
+            Tracked::gather_backward_float(tensor, on.index(&REPEATED), 0, 5, options)
+        });
+        let mut want = rows.clone();
+        for (at, &row) in REPEATED.iter().enumerate() {
+            if Some(row as usize) == padding {
+                want.values[4 * at..4 * at + 4].fill(0.0);
+            }
+        }
+        is_floats(got, &want);
+    }
     let got =
         gradient(&|tensor| Tracked::sum_along_float_alone(tensor, on.ints(&places), 0, 5, MASK));
     is_floats(got, &rows);

@@ -1,34 +1,29 @@
-//! Bags and segments: results and gradients against the host's, by central differences.
+//! Bags: results and gradients against the host's, by central differences.
 
-use burn::nn::EmbeddingConfig as BurnEmbeddingConfig;
 use burn::tensor::{Int, Tensor};
-use girih_burn::nn::{BagMode, EmbeddingBagConfig, EmbeddingConfig};
-use girih_burn::{
-    BagOptions, Bounds, Determinism, Error, Grouping, Reduction, embedding_bag, segment_reduce,
-};
+use girih_burn::nn::{BagMode, EmbeddingBagConfig};
+use girih_burn::{BagOptions, Bounds, Determinism, Error, Grouping, Reduction, embedding_bag};
 use girih_testkit::{Rt, cases};
 
+use super::embeddings::words;
 use super::{Host, assert_matches, device, floats, host::finite_differences, indices, total};
 
 cases! {
     bags_and_their_gradients,
     bags_in_order,
     bags_between_fused_ops,
-    segments_and_their_gradients,
-    segments_by_ids,
-    an_embedding_is_burns,
-    padding_has_no_gradient,
+    one_gradient_of_a_bag,
     bags_as_a_module,
     an_offence_in_a_bag_is_reported,
     what_is_refused,
 }
 
-const TOLERANCE: f64 = 1e-3;
-const INDEX: [i64; 9] = [3, 0, 3, 9, 5, -1, 2, 7, 0];
+pub(super) const TOLERANCE: f64 = 1e-3;
+pub(super) const INDEX: [i64; 9] = [3, 0, 3, 9, 5, -1, 2, 7, 0];
 const OFFSETS: [i64; 5] = [0, 4, 4, 6, 9];
 
 /// What rows come to, combined: those of each segment, each times its weight.
-fn combined(
+pub(super) fn combined(
     reduction: Reduction,
     columns: usize,
     segments: &[Vec<Vec<f64>>],
@@ -80,7 +75,7 @@ fn host_bags(table: &Host, weights: &Host, reduction: Reduction) -> Host {
 }
 
 /// `sum(weights * (result + 1)^2)`.
-fn host_loss(result: &Host, weights: &Host) -> f64 {
+pub(super) fn host_loss(result: &Host, weights: &Host) -> f64 {
     result
         .zip(weights, |result, weight| weight * (result + 1.0).powi(2))
         .sum()
@@ -163,120 +158,40 @@ fn bags_between_fused_ops(rt: &Rt) -> Result<(), Error> {
     Ok(())
 }
 
-/// The segments of rows that these entries are of.
-fn host_segments(values: &Host, members: &[Vec<usize>], reduction: Reduction) -> Host {
-    let columns = values.shape[1];
-    let segments: Vec<Vec<Vec<f64>>> = members
-        .iter()
-        .map(|rows| {
-            let row = |row: &usize| values.values[row * columns..(row + 1) * columns].to_vec();
-            rows.iter().map(row).collect()
-        })
-        .collect();
-    let of_none = match reduction {
-        Reduction::Prod => 1.0,
-        _ => 0.0,
-    };
-    combined(reduction, columns, &segments, of_none)
-}
-
-fn segments(
-    rt: &Rt,
-    grouping: impl Fn(&burn::tensor::Device) -> Grouping,
-    members: &[Vec<usize>],
-    reduction: Reduction,
-) -> Result<(), Error> {
+/// The gradient of the table alone, and that of the weights alone.
+fn one_gradient_of_a_bag(rt: &Rt) -> Result<(), Error> {
     let device = device(rt).autodiff();
-    let values = Host::sample(&[9, 4], 8).map(|value| value / 8.0);
-    let slopes = Host::sample(&[members.len(), 4], 9);
-    let leaf = floats::<2>(&values, &device).require_grad();
-    let result = segment_reduce(leaf.clone(), grouping(&device), reduction)?;
-    assert_matches(
-        result.clone(),
-        &host_segments(&values, members, reduction),
-        TOLERANCE,
+    let (table, weights) = (
+        Host::sample(&[10, 4], 3),
+        Host::sample(&[9], 5).map(|w| w / 8.0),
     );
-    let loss = total((result + 1.0).powi_scalar(2) * floats::<2>(&slopes, &device));
-    let want = finite_differences(&values, |values| {
-        host_loss(&host_segments(values, members, reduction), &slopes)
-    });
-    assert_matches(leaf.grad(&loss.backward()).expect("a leaf"), &want, 1e-2);
-    Ok(())
-}
-
-const REDUCTIONS: [Reduction; 5] = [
-    Reduction::Sum,
-    Reduction::Mean,
-    Reduction::Max,
-    Reduction::Min,
-    Reduction::Prod,
-];
-
-fn segments_and_their_gradients(rt: &Rt) -> Result<(), Error> {
-    let members = [vec![0, 1, 2, 3], vec![4], vec![5, 6, 7]];
-    for reduction in REDUCTIONS {
-        let by = |device: &_| Grouping::Offsets(indices(&[0, 4, 5, 8], device));
-        segments(rt, by, &members, reduction)?;
-        let three = [vec![0, 1, 2], vec![3, 4, 5], vec![6, 7, 8]];
-        segments(rt, |_| Grouping::Length(3), &three, reduction)?;
-    }
-    Ok(())
-}
-
-fn segments_by_ids(rt: &Rt) -> Result<(), Error> {
-    let members = [vec![1, 4, 8], vec![0, 2], vec![3, 6, 7]];
-    for reduction in REDUCTIONS {
-        let by = |device: &_| Grouping::Ids {
-            ids: indices(&[1, 0, 1, 2, 0, 9, 2, 2, 0], device),
-            segments: 3,
+    let slopes = Host::sample(&[4, 4], 6);
+    for reduction in [Reduction::Sum, Reduction::Mean, Reduction::Max] {
+        let loss = |table: Tensor<2>, weights: Tensor<1>| -> Result<Tensor<1>, Error> {
+            let options = BagOptions {
+                weights: Some(weights),
+                ..options(reduction)
+            };
+            let by = Grouping::Offsets(indices(&OFFSETS, &device));
+            let bags = embedding_bag(table, indices(&INDEX, &device), by, options)?;
+            let bags = bags.into_inner();
+            Ok(total(
+                (bags + 1.0).powi_scalar(2) * floats::<2>(&slopes, &device),
+            ))
         };
-        segments(rt, by, &members, reduction)?;
+        let leaf = floats::<2>(&table, &device).require_grad();
+        let gradients = loss(leaf.clone(), floats(&weights, &device))?.backward();
+        let want = finite_differences(&table, |table| {
+            host_loss(&host_bags(table, &weights, reduction), &slopes)
+        });
+        assert_matches(leaf.grad(&gradients).expect("a leaf"), &want, 1e-2);
+        let leaf = floats::<1>(&weights, &device).require_grad();
+        let gradients = loss(floats(&table, &device), leaf.clone())?.backward();
+        let want = finite_differences(&weights, |weights| {
+            host_loss(&host_bags(&table, weights, reduction), &slopes)
+        });
+        assert_matches(leaf.grad(&gradients).expect("a leaf"), &want, 1e-2);
     }
-    let sorted = [vec![1, 2], vec![3, 4, 5], vec![6]];
-    let by = |device: &_| Grouping::SortedIds {
-        ids: indices(&[-1, 0, 0, 1, 1, 1, 2, 3, 3], device),
-        segments: 3,
-    };
-    segments(rt, by, &sorted, Reduction::Sum)
-}
-
-fn words(device: &burn::tensor::Device) -> Tensor<2, Int> {
-    Tensor::from_ints([[3, 1, 3], [0, 4, 1]], device)
-}
-
-fn an_embedding_is_burns(rt: &Rt) -> Result<(), Error> {
-    let device = device(rt).autodiff();
-    let ours = EmbeddingConfig::new(5, 4).init(&device);
-    let mut theirs = BurnEmbeddingConfig::new(5, 4).init(&device);
-    theirs.weight = ours.weight.clone();
-    let slopes = floats::<3>(&Host::sample(&[2, 3, 4], 4), &device);
-    let (found, want) = (ours.forward(words(&device)), theirs.forward(words(&device)));
-    let values = |tensor: Tensor<3>| tensor.to_data().try_to_vec::<f32>().expect("f32");
-    assert_eq!(values(found.clone()), values(want.clone()));
-    let gradients = [found, want].map(|rows| total(rows * slopes.clone()).backward());
-    let [found, want] = gradients.map(|gradients| ours.weight.grad(&gradients).expect("a leaf"));
-    let want = want.to_data().try_to_vec::<f32>().expect("f32");
-    let want = Host {
-        shape: vec![5, 4],
-        values: want.into_iter().map(f64::from).collect(),
-    };
-    assert_matches(found, &want, 1e-6);
-    Ok(())
-}
-
-fn padding_has_no_gradient(rt: &Rt) -> Result<(), Error> {
-    let device = device(rt).autodiff();
-    let embedding = EmbeddingConfig::new(5, 4)
-        .with_padding(Some(3))
-        .init(&device);
-    let rows = embedding.forward(words(&device));
-    let gradients = total(rows).backward();
-    let gradient = embedding.weight.grad(&gradients).expect("a leaf");
-    let mut want = Host::zeros(&[5, 4]);
-    for (row, uses) in [(0, 1.0), (1, 2.0), (4, 1.0)] {
-        want.values[row * 4..(row + 1) * 4].fill(uses);
-    }
-    assert_matches(gradient, &want, 1e-6);
     Ok(())
 }
 

@@ -328,9 +328,11 @@ fn scans_keep_nan(rt: &Rt) -> Result<(), Error> {
     use ScanOperation::{Max, Min};
     assert_equals(cummin(on(), 1)?, &from(scanned(&host, 1, Min)));
     assert_equals(cummax(on(), 1)?, &from(scanned(&host, 1, Max)));
-    // Sums of multiples of a power of two are exact.
-    let sums = from(scanned(&host, 1, ScanOperation::Sum));
-    assert_equals(cumsum(on(), 1)?, &sums);
+    // Sums of multiples of 1/4 are exact.
+    let mut quarters = Host::sample(&[1, 5000], 13);
+    quarters.values[3000] = NAN;
+    let sums = cumsum(floats::<2>(&quarters, &device), 1)?;
+    assert_equals(sums, &from(scanned(&quarters, 1, ScanOperation::Sum)));
     let products = cumprod(on(), 1)?.try_to_vec_as::<f64>().expect("read");
     assert!(products[..3000].iter().all(|product| product.is_finite()));
     assert!(products[3000..].iter().all(|product| product.is_nan()));

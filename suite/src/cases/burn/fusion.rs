@@ -87,7 +87,7 @@ fn below_fusion(rt: &Rt) {
     let index = CubeBackend::int_from_data(TensorData::new(index, [REPEATED.len()]), device);
     let leaf = Tracked::float_from_data(TensorData::new(values, [10, 8]), device);
     let leaf = Tracked::float_set_require_grad(leaf, true);
-    let (rows, _) = Tracked::gather_float(leaf.clone(), index, 0, Bounds::Mask);
+    let (rows, _) = Tracked::gather_float(leaf.clone(), index, 0, Bounds::Mask.into());
     let loss = Tracked::float_mean(Tracked::float_mul(rows.clone(), rows));
     let gradients = Tracked::backward(loss);
     let gradient = Tracked::grad(&leaf, &gradients).expect("the table is a leaf");

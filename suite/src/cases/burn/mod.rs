@@ -4,6 +4,7 @@ mod against;
 mod bags;
 mod counts;
 mod edges;
+mod embeddings;
 mod forward;
 mod fusion;
 mod gradients;
@@ -11,11 +12,13 @@ mod host;
 mod lookups;
 mod matmul;
 mod misuse;
+mod moe;
 mod readme;
 mod refusals;
 mod report;
 mod scans;
 mod scatters;
+mod segments;
 mod sort;
 mod sparse;
 
@@ -31,17 +34,20 @@ pub fn cases() -> Vec<Case> {
         bags::cases(),
         counts::cases(),
         edges::cases(),
+        embeddings::cases(),
         forward::cases(),
         fusion::cases(),
         gradients::cases(),
         matmul::cases(),
         misuse::cases(),
+        moe::cases(),
         lookups::cases(),
         readme::cases(),
         refusals::cases(),
         report::cases(),
         scans::cases(),
         scatters::cases(),
+        segments::cases(),
         sort::cases(),
         sparse::cases(),
     ]

@@ -49,7 +49,7 @@ fn drawn(count: usize, seed: u64) -> impl Iterator<Item = u32> {
 }
 
 /// A mask in which about one of `step` elements is kept, by any number but 0.
-fn mask(count: usize, step: u32, seed: u64) -> Vec<i32> {
+pub(super) fn mask(count: usize, step: u32, seed: u64) -> Vec<i32> {
     drawn(count, seed)
         .map(|number| if number.is_multiple_of(step) { -3 } else { 0 })
         .collect()
@@ -75,7 +75,7 @@ fn rows<E: CubeElement>(rt: &Rt, compacted: Compacted) -> Result<Vec<E>, String>
 }
 
 /// Selects and partitions by a mask.
-fn masked<E: CubeElement + Numeric + Exact>(
+pub(super) fn masked<E: CubeElement + Numeric + Exact>(
     rt: &Rt,
     values: &[E],
     mask: &[i32],
@@ -235,7 +235,7 @@ fn finds_places_of_64_bits(rt: &Rt) -> Result<(), String> {
 }
 
 /// Runs of a list by every call.
-fn runs<E: CubeElement + Numeric + Exact>(
+pub(super) fn runs<E: CubeElement + Numeric + Exact>(
     rt: &Rt,
     values: &[E],
     options: CompactOptions,

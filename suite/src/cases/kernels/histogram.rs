@@ -1,13 +1,14 @@
 //! `histogram`, `bincount` and `bins_of` of types of 64 bits and with weights, against the host.
 
-use super::keys::{Key, Values, values};
+use super::keys::{Key, Values, kinds, lengths, values};
 use super::model::handle;
 use super::sort::{read, tensor};
+use crate::random::for_all;
 use cubecl::ir::{ElemType, FloatKind};
 use cubecl::prelude::*;
 use girih::device::Device;
 use girih::memory::{AtomicAccess, MemoryOrder, MemoryScope, Operation};
-use girih_kernels::{bincount, bins_of, histogram, supports_histogram};
+use girih_kernels::{Determinism, Weights, bincount, bins_of, histogram, supports_histogram};
 use girih_testkit::{Rt, cases, check::same, needs};
 
 cases! {
@@ -16,6 +17,10 @@ cases! {
     counts_small_integers,
     weights_of_ranges needs [needs::ADD_F32],
     weights_of_f64 needs [needs::F64],
+    weights_in_one_order,
+    weights_of_f64_in_one_order needs [needs::F64],
+    the_same_bits_from_run_to_run,
+    any_numbers_in_any_bins,
     bins_of_every_value,
     bins_of_strided_values,
     nothing_in_no_bins,
@@ -114,6 +119,7 @@ fn weight(at: usize) -> f64 {
 fn weighed<W: Key + girih_testkit::check::Exact>(
     rt: &Rt,
     of: impl Fn(f64) -> W,
+    determinism: Determinism,
 ) -> Result<(), String> {
     let count = 3_000;
     let numbers: Vec<f32> = (0..count).map(|at| (at * 31 % 128) as f32).collect();
@@ -122,9 +128,10 @@ fn weighed<W: Key + girih_testkit::check::Exact>(
         tensor(rt, &numbers, &[count]),
         tensor(rt, &weights, &[count]),
     );
-    for bins in [16, 4_096] {
+    let given = Weights::from(&given).determinism(determinism);
+    for bins in [0, 1, 16, 4_096] {
         let range = [16.0, 80.0];
-        let out = histogram(&rt.client, &input, Some(&given), bins, range).map_err(text)?;
+        let out = histogram(&rt.client, &input, given, bins, range).map_err(text)?;
         let mut want = vec![0.0; bins];
         for (at, &number) in numbers.iter().enumerate() {
             if let Some(bin) = bin(f64::from(number), bins, range) {
@@ -137,8 +144,93 @@ fn weighed<W: Key + girih_testkit::check::Exact>(
     Ok(())
 }
 
+fn weights_in_one_order(rt: &Rt) -> Result<(), String> {
+    weighed::<f32>(rt, |weight| weight as f32, Determinism::RunToRun)
+}
+
+/// No addition of the device's own is needed.
+fn weights_of_f64_in_one_order(rt: &Rt) -> Result<(), String> {
+    weighed::<f64>(rt, |weight| weight, Determinism::RunToRun)
+}
+
+fn the_same_bits_from_run_to_run(rt: &Rt) -> Result<(), String> {
+    let count = 20_000;
+    let numbers: Vec<i32> = (0..count).map(|at| at * 7919 % 40 - 3).collect();
+    // Numbers whose sums round, differently in every order.
+    let weights: Vec<f32> = (0..count)
+        .map(|at| ((at * 31 % 1000) as f32).sqrt() * 0.1)
+        .collect();
+    let shape = [count as usize];
+    let (input, given) = (tensor(rt, &numbers, &shape), tensor(rt, &weights, &shape));
+    let given = Weights::from(&given).determinism(Determinism::RunToRun);
+    let run = || {
+        let out = bincount(&rt.client, &input, given, 30).map_err(text)?;
+        let sums = read::<f32>(rt, out)?;
+        Ok::<_, String>(sums.into_iter().map(f32::to_bits).collect::<Vec<_>>())
+    };
+    let once = run()?;
+    for (bin, &bits) in once.iter().enumerate() {
+        let of_bin = numbers.iter().zip(&weights);
+        let exact: f64 = of_bin
+            .filter(|(number, _)| **number == bin as i32)
+            .map(|(_, weight)| f64::from(*weight))
+            .sum();
+        let sum = f64::from(f32::from_bits(bits));
+        if (sum - exact).abs() > 1e-5 * exact {
+            return Err(format!("bin {bin} has {sum}, not about {exact}"));
+        }
+    }
+    for _ in 0..4 {
+        same(&run()?, &once)?;
+    }
+    Ok(())
+}
+
+/// Any floats in any range, and the same counts by number.
+fn any_numbers_in_any_bins(rt: &Rt) -> Result<(), String> {
+    let ends = (-1000i32..1000, 1i32..3000);
+    for_all(
+        (kinds(), lengths(), 0usize..3000, ends),
+        |(kind, len, bins, (low, width))| {
+            let [low, high] = [low as f32 / 8.0, (low + width) as f32 / 8.0];
+            let numbers: Vec<f32> = match kind {
+                Values::Extremes | Values::Few => values(kind, len),
+                // Near the range, and often at its ends.
+                _ => values::<u32>(kind, len)
+                    .into_iter()
+                    .map(|bits| low - 1.0 + (bits % 4096) as f32 / 4096.0 * (high - low + 2.0))
+                    .collect(),
+            };
+            let input = tensor(rt, &numbers, &[len]);
+            let range = [low, high].map(f64::from);
+            let out = histogram(&rt.client, &input, None, bins, range).map_err(text)?;
+            let scale = bins as f32 / (high - low);
+            let of_each: Vec<Option<usize>> = numbers
+                .iter()
+                .map(|number| {
+                    let is_in = (low..=high).contains(number) && bins > 0;
+                    is_in.then(|| (((number - low) * scale) as usize).min(bins - 1))
+                })
+                .collect();
+            same(
+                &read::<u32>(rt, out)?,
+                &counted(bins, of_each.iter().copied()),
+            )?;
+            let places: Vec<i32> = of_each
+                .iter()
+                .map(|bin| bin.map_or(-1, |bin| bin as i32))
+                .collect();
+            let found = bins_of(&rt.client, &input, bins, Some(range)).map_err(text)?;
+            same(&read::<i32>(rt, found)?, &places)?;
+            let input = tensor(rt, &places, &[len]);
+            let out = bincount(&rt.client, &input, None, bins).map_err(text)?;
+            same(&read::<u32>(rt, out)?, &counted(bins, of_each.into_iter()))
+        },
+    )
+}
+
 fn weights_of_ranges(rt: &Rt) -> Result<(), String> {
-    weighed::<f32>(rt, |weight| weight as f32)
+    weighed::<f32>(rt, |weight| weight as f32, Determinism::Any)
 }
 
 /// Where the device adds f64 atomically; elsewhere that is said by name.
@@ -149,9 +241,10 @@ fn weights_of_f64(rt: &Rt) -> Result<(), String> {
         Device::of(&rt.client).has_atomic(&add)
     };
     if adds(MemoryScope::Device) && adds(MemoryScope::Cube) {
-        return weighed::<f64>(rt, |weight| weight);
+        return weighed::<f64>(rt, |weight| weight, Determinism::Any);
     }
-    let refused = weighed::<f64>(rt, |weight| weight).expect_err("it adds no f64");
+    let refused =
+        weighed::<f64>(rt, |weight| weight, Determinism::Any).expect_err("it adds no f64");
     match refused.contains("f64") && refused.ends_with("histogram needs it") {
         true => Ok(()),
         false => Err(refused),

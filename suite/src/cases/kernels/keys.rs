@@ -2,6 +2,7 @@
 
 use cubecl::prelude::*;
 use half::{bf16, f16};
+use proptest::prelude::{Strategy, prop_oneof};
 
 /// An element that can be sorted.
 pub trait Key: CubeElement + Scalar + Copy + std::fmt::Debug {
@@ -185,6 +186,23 @@ fn mixed(seed: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
+}
+
+/// Any kind of data.
+pub fn kinds() -> impl Strategy<Value = Values> {
+    proptest::sample::select(Values::ALL.to_vec())
+}
+
+/// Lengths of every size, many of them next to those of tiles.
+pub fn lengths() -> impl Strategy<Value = usize> {
+    let edges = proptest::sample::select(vec![
+        256usize, 512, 1024, 2048, 4096, 6144, 8192, 8832, 16_384, 17_664,
+    ]);
+    prop_oneof![
+        2 => 1usize..40,
+        2 => 1usize..12_000,
+        3 => (edges, 0usize..5).prop_map(|(edge, by)| edge + by - 2),
+    ]
 }
 
 #[cfg(test)]

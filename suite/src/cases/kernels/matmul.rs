@@ -4,7 +4,7 @@ mod added;
 mod groups;
 pub(super) mod host;
 pub(super) mod lists;
-mod model;
+pub(super) mod model;
 mod paths;
 mod plans;
 mod refusals;

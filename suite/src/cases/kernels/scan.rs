@@ -10,8 +10,10 @@ use super::model::{calls, handle};
 use crate::random::for_all;
 use cubecl::prelude::*;
 use girih::Bounds;
-use girih_kernels::{ScanOperation, ScanOperator, ScanOptions, scan, scan_into, scan_with};
-use girih_testkit::{Rt, buffer::row_major, case::Case, check::same, needs};
+use girih_kernels::{
+    ScanOperation, ScanOperator, ScanOptions, ScanPath, Segments, scan, scan_into, scan_with,
+};
+use girih_testkit::{DeviceKind, Rt, buffer::row_major, case::Case, check::same, needs};
 use half::{bf16, f16};
 use model::{Number, OPERATIONS, along, rows, sample};
 
@@ -298,29 +300,57 @@ mod values {
         }
     }
 
-    fn by_an_operation_of_ones_own(rt: &Rt) -> Result<(), String> {
-        let values: Vec<i32> = sample::<i32>(20_000, 9)
-            .into_iter()
-            .enumerate()
-            .map(|(at, value)| if at % 1500 == 7 { value } else { 0 })
-            .collect();
+    /// The last number of a row that is not 0, up to each element or before it, anew at every head.
+    fn last_of_row(row: &[i32], exclusive: bool, heads: &[usize]) -> Vec<i32> {
         let mut last = 0;
-        let want: Vec<i32> = values
-            .iter()
-            .map(|&value| {
-                last = if value == 0 { last } else { value };
-                last
-            })
-            .collect();
-        let input = rt.put_tensor(&values, &[values.len()]);
-        let output = rt.poisoned_tensor::<i32>(&[values.len()], &[1]);
-        let (from, to) = (handle(&input), handle(&output));
-        scan_with::<LastNonZero>(&rt.client, &from, &to, 0, ScanOptions::inclusive())
-            .map_err(|error| error.to_string())?;
-        same(
-            &rt.read_tensor(&output).map_err(|error| error.to_string())?,
-            &want,
-        )
+        let numbers = row.iter().enumerate().map(|(at, &value)| {
+            let before = if heads.contains(&at) { 0 } else { last };
+            last = if value == 0 { before } else { value };
+            if exclusive { before } else { last }
+        });
+        numbers.collect()
+    }
+
+    /// Along a list, along rows and across them, by every path, with segments and without.
+    fn by_an_operation_of_ones_own(rt: &Rt) -> Result<(), String> {
+        let heads = [0, 7, 3_000, 3_001, 8_192];
+        let offsets = rt.put(&heads.map(|head| head as i32));
+        let offsets = super::super::model::list(&offsets);
+        let mut paths = vec![None, Some(ScanPath::ReduceThenScan)];
+        if matches!(rt.kind, DeviceKind::Cpu | DeviceKind::Cuda) {
+            paths.push(Some(ScanPath::LookBack));
+        }
+        for (shape, axis) in [(vec![20_000], 0), (vec![3, 9_000], 1), (vec![5_000, 3], 0)] {
+            let values: Vec<i32> = sample::<i32>(shape.iter().product(), 9)
+                .into_iter()
+                .enumerate()
+                .map(|(at, value)| if at % 1500 == 7 { value } else { 0 })
+                .collect();
+            let input = rt.put_tensor(&values, &shape);
+            for (path, exclusive, is_cut) in paths.iter().flat_map(|&path| {
+                [(false, false), (true, false), (false, true), (true, true)]
+                    .map(|(exclusive, is_cut)| (path, exclusive, is_cut))
+            }) {
+                let options = ScanOptions {
+                    exclusive,
+                    path,
+                    segments: is_cut.then_some(Segments::Offsets(&offsets)),
+                    ..ScanOptions::default()
+                };
+                let output = rt.poisoned_tensor::<i32>(&shape, &row_major(&shape));
+                let (from, to) = (handle(&input), handle(&output));
+                scan_with::<LastNonZero>(&rt.client, &from, &to, axis, options)
+                    .map_err(|error| error.to_string())?;
+                let heads: &[usize] = if is_cut { &heads } else { &[] };
+                let want = along(&values, &shape, axis, |row| {
+                    last_of_row(row, exclusive, heads)
+                });
+                let got = rt.read_tensor(&output).map_err(|error| error.to_string())?;
+                same(&got, &want)
+                    .map_err(|difference| format!("{shape:?}, {options:?}: {difference}"))?;
+            }
+        }
+        Ok(())
     }
 
     fn the_result_of_nothing_is_nothing(rt: &Rt) -> Result<(), String> {

@@ -1,9 +1,13 @@
 //! `segment_reduce`.
 
 pub(super) mod bag;
+pub(super) mod bag_gradient;
 #[cfg(feature = "offline")]
 pub mod compiled;
+pub(super) mod explain;
+pub(super) mod gather;
 pub(super) mod gradient;
+pub(super) mod long;
 pub(super) mod model;
 
 use super::model::{handle, list};
@@ -12,12 +16,12 @@ use girih_kernels::{
     Grouping, Reduction, SegmentReduced, segment_reduce, segment_reduce_with_args,
 };
 use girih_testkit::{Rt, cases, check, needs};
+use gradient::ids;
 use half::{bf16, f16};
-use model::{Element, Groups, Model, Random, read, read_args};
+use model::{Element, Groups, Model, read, read_args};
 
 cases! {
     by_offsets_in_rows_of_every_width,
-    long_segments_beside_short_ones,
     by_one_length,
     by_sorted_ids,
     by_ids_in_any_order,
@@ -43,7 +47,7 @@ pub(super) const REDUCTIONS: [Reduction; 5] = [
 ];
 
 /// Reduces rows by offsets, and compares every element and where it came from.
-fn by_offsets<E: Element>(
+pub(super) fn by_offsets<E: Element>(
     rt: &Rt,
     lengths: &[usize],
     columns: usize,
@@ -96,24 +100,6 @@ fn by_offsets_in_rows_of_every_width(rt: &Rt) -> Result<(), String> {
     Ok(())
 }
 
-fn long_segments_beside_short_ones(rt: &Rt) -> Result<(), String> {
-    // Windows of 64 entries: within one, across several, at their edges, and two to a window.
-    let sets: [&[usize]; 6] = [
-        &[1000],
-        &[64, 65, 64, 66, 3, 500, 0, 1],
-        &[10, 128, 10, 300, 0, 64],
-        &[0, 0, 65, 65, 65, 0],
-        &[100, 100, 100, 5, 200],
-        &[63, 1, 640, 1, 63],
-    ];
-    for lengths in sets {
-        for reduction in REDUCTIONS {
-            by_offsets::<f32>(rt, lengths, 36, reduction)?;
-        }
-    }
-    by_offsets::<f32>(rt, &[100_000, 7, 30_000], 3, Reduction::Sum)
-}
-
 fn by_one_length(rt: &Rt) -> Result<(), String> {
     for (length, count) in [(1, 9), (5, 13), (200, 4), (6, 0)] {
         for reduction in [Reduction::Sum, Reduction::Max, Reduction::Prod] {
@@ -128,18 +114,10 @@ fn by_one_length(rt: &Rt) -> Result<(), String> {
     Ok(())
 }
 
-/// Ids of so many rows, some of no segment.
-fn ids(rows: usize, segments: usize, seed: u64) -> Vec<i32> {
-    let mut random = Random::new(seed);
-    (0..rows)
-        .map(|_| random.below(segments + 4) as i32 - 2)
-        .collect()
-}
-
 fn by_sorted_ids(rt: &Rt) -> Result<(), String> {
     for (rows, segments) in [(200, 13), (1000, 3), (5, 40), (0, 3), (7, 0)] {
         for reduction in REDUCTIONS {
-            let mut ids = ids(rows, segments, 5);
+            let mut ids = ids(rows, segments);
             ids.sort_unstable();
             let groups = Groups::of_ids(&ids, segments);
             let model = Model::of_rows(rows, 12, reduction);
@@ -157,7 +135,7 @@ fn by_sorted_ids(rt: &Rt) -> Result<(), String> {
 fn by_ids_in_any_order(rt: &Rt) -> Result<(), String> {
     for (rows, segments) in [(300, 11), (1000, 2), (0, 3)] {
         for reduction in REDUCTIONS {
-            let ids = ids(rows, segments, 8);
+            let ids = ids(rows, segments);
             let groups = Groups::of_ids(&ids, segments);
             let model = Model::of_rows(rows, 4, reduction);
             let values = rt.put_tensor(&model.table::<f32>(), &[rows, 4]);

@@ -13,6 +13,7 @@ cases! {
     the_largest_and_smallest_of_every_kind_of_data,
     the_largest_of_other_types,
     the_largest_of_rows,
+    the_largest_of_many_rows needs [needs::U8],
     places_in_sorted_rows,
     counts_of_numbers,
     counts_in_ranges,
@@ -31,7 +32,7 @@ fn first<E: Key>(keys: &[E], k: usize, largest: bool) -> Vec<usize> {
     places
 }
 
-fn wanted<E: Key>(
+pub(super) fn wanted<E: Key>(
     rt: &Rt,
     keys: &[E],
     [rows, len]: [usize; 2],
@@ -99,18 +100,49 @@ fn the_largest_of_rows(rt: &Rt) -> Result<(), String> {
     Ok(())
 }
 
+/// More rows than one launch selects from, elsewhere than a launch has cubes along one axis; each too long to be sorted as a whole.
+fn the_largest_of_many_rows(rt: &Rt) -> Result<(), String> {
+    let [rows, len] = match rt.kind {
+        // More rows than processors, and than are sorted as a whole.
+        girih_testkit::DeviceKind::Cuda => [300, 12_400],
+        girih_testkit::DeviceKind::Cpu => [300, 8_200],
+        _ => [65_600, 1_032],
+    };
+    let row: Vec<u8> = values(Values::Any, len);
+    // Neighbours differ, and all rows are found by their number.
+    let keys: Vec<u8> = (0..rows)
+        .flat_map(|number| row.iter().map(move |key| key ^ (number % 251) as u8))
+        .collect();
+    let input = tensor(rt, &keys, &[rows, len]);
+    let (found, _) = top_k(&rt.client, &input, 1, 1, true, u32::cube_type())
+        .map_err(|error| error.to_string())?;
+    let of_each: Vec<u8> = (0..251)
+        .map(|mask| row.iter().map(|key| key ^ mask).max().unwrap_or(0))
+        .collect();
+    let want: Vec<u8> = (0..rows).map(|number| of_each[number % 251]).collect();
+    same(&read::<u8>(rt, found)?, &want)
+}
+
 fn sorted_row<E: Key>(kind: Values, len: usize) -> Vec<E> {
     let mut row = values::<E>(kind, len);
     row.sort_by_key(|key| key.place());
     row
 }
 
-fn search<E: Key>(rt: &Rt, rows: usize, len: usize, kind: Values) -> Result<(), String> {
+/// Looks for as many values as are special, and as many of a kind, in sorted rows of a kind.
+pub(super) fn search_in<E: Key>(
+    rt: &Rt,
+    [rows, len]: [usize; 2],
+    [kind, looked_for]: [Values; 2],
+    side: Side,
+) -> Result<(), String> {
     let each = 70;
     let sorted: Vec<E> = (0..rows).flat_map(|_| sorted_row(kind, len)).collect();
-    let wanted: Vec<E> = (0..rows)
-        .flat_map(|_| [values(kind, each / 2), values(Values::Extremes, each / 2)].concat())
-        .collect();
+    let halves = [
+        values(looked_for, each / 2),
+        values(Values::Extremes, each / 2),
+    ];
+    let wanted: Vec<E> = (0..rows).flat_map(|_| halves.concat()).collect();
     let (rows_input, input) = match rows {
         1 => (
             tensor(rt, &sorted, &[len]),
@@ -121,22 +153,26 @@ fn search<E: Key>(rt: &Rt, rows: usize, len: usize, kind: Values) -> Result<(), 
             tensor(rt, &wanted, &[rows, each]),
         ),
     };
+    let out = search_sorted(&rt.client, &rows_input, &input, side, i32::cube_type())
+        .map_err(|error| error.to_string())?;
+    let want: Vec<i32> = (0..wanted.len())
+        .map(|at| {
+            let row = at / each;
+            let value = wanted[at].place();
+            let row = &sorted[row * len..(row + 1) * len];
+            row.partition_point(|key| match side {
+                Side::Left => key.place() < value,
+                Side::Right => key.place() <= value,
+            }) as i32
+        })
+        .collect();
+    same(&read::<i32>(rt, out)?, &want)
+        .map_err(|error| format!("{side:?} in {rows} rows of {len} ({kind:?}): {error}"))
+}
+
+fn search<E: Key>(rt: &Rt, rows: usize, len: usize, kind: Values) -> Result<(), String> {
     for side in [Side::Left, Side::Right] {
-        let out = search_sorted(&rt.client, &rows_input, &input, side, i32::cube_type())
-            .map_err(|error| error.to_string())?;
-        let want: Vec<i32> = (0..wanted.len())
-            .map(|at| {
-                let row = at / each;
-                let value = wanted[at].place();
-                let row = &sorted[row * len..(row + 1) * len];
-                row.partition_point(|key| match side {
-                    Side::Left => key.place() < value,
-                    Side::Right => key.place() <= value,
-                }) as i32
-            })
-            .collect();
-        same(&read::<i32>(rt, out)?, &want)
-            .map_err(|error| format!("{side:?} in {rows} rows of {len} ({kind:?}): {error}"))?;
+        search_in::<E>(rt, [rows, len], [kind; 2], side)?;
     }
     Ok(())
 }

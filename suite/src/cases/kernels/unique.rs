@@ -5,7 +5,7 @@ use super::model::handle;
 use super::sort::{read, tensor};
 use cubecl::ir::{ElemType, FloatKind, IntKind};
 use cubecl::std::tensor::TensorHandle;
-use girih_kernels::{CompactOptions, ScanPath, Unique, UniqueOptions, unique};
+use girih_kernels::{CompactOptions, ScanPath, SortPath, Unique, UniqueOptions, unique};
 use girih_testkit::{DeviceKind, Rt, cases, check::same, needs};
 use half::{bf16, f16};
 
@@ -57,13 +57,14 @@ fn model<E: Key + PartialEq>(keys: &[E]) -> Model {
     model
 }
 
-const ALL: UniqueOptions = UniqueOptions {
+pub(super) const ALL: UniqueOptions = UniqueOptions {
     counts: true,
     inverse: true,
     compact: CompactOptions {
         index: ElemType::Int(IntKind::I32),
         path: None,
     },
+    sort: None,
 };
 
 fn text(error: impl std::fmt::Display) -> String {
@@ -93,7 +94,11 @@ fn compare<E: Key>(rt: &Rt, found: Unique, want: &Model) -> Result<(), String> {
     Ok(())
 }
 
-fn all<E: Key + PartialEq>(rt: &Rt, keys: &[E], options: UniqueOptions) -> Result<(), String> {
+pub(super) fn all<E: Key + PartialEq>(
+    rt: &Rt,
+    keys: &[E],
+    options: UniqueOptions,
+) -> Result<(), String> {
     let input = tensor(rt, keys, &[keys.len()]);
     let found = unique(&rt.client, &input, options).map_err(text)?;
     compare::<E>(rt, found, &model(keys)).map_err(|error| format!("of {}: {error}", keys.len()))
@@ -214,6 +219,12 @@ fn by_every_path(rt: &Rt) -> Result<(), String> {
         let found = unique(&rt.client, &input, options).map_err(text)?;
         assert_eq!(found.values.path(), path);
         compare::<i32>(rt, found, &model(&keys))?;
+        // Its sort in one launch, where the device has it.
+        if looks_back {
+            let mut asked = options;
+            asked.sort = Some(SortPath::AtOnce);
+            all(rt, &keys, asked)?;
+        }
     }
     Ok(())
 }

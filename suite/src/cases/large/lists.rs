@@ -8,8 +8,8 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
 use girih_kernels::{
-    CompactOptions, Compacted, ScanOperation, ScanOptions, SortOptions, UniqueOptions, nonzero,
-    scan, select as keep, sort, unique, unique_consecutive,
+    CompactOptions, Compacted, ScanOperation, ScanOptions, bincount, nonzero, scan, select as keep,
+    unique_consecutive,
 };
 use girih_testkit::{DeviceKind, Rt, case::Need, cases, needs};
 
@@ -21,43 +21,45 @@ cases! {
     selects_more_than_2_pow_31_elements needs [FAST, needs::U8, ADDRESSES_64, ROOM],
     finds_places_past_the_2_pow_31st needs [FAST, needs::U8, ADDRESSES_64, ROOM_FOR_PLACES],
     takes_runs_past_the_2_pow_31st needs [FAST, needs::U8, ADDRESSES_64, ROOM_FOR_PLACES],
-    sorts_more_than_2_pow_31_bytes needs [FAST, needs::U8, ADDRESSES_64, ROOM],
-    sorts_more_than_2_pow_31_keys_of_16_bits needs [FAST, needs::U16, ADDRESSES_64, ROOM_FOR_HALVES],
-    tells_values_of_more_than_2_pow_31_bytes needs [FAST, needs::U8, ADDRESSES_64, ROOM_FOR_PLACES],
+    scans_2_pow_33_elements needs [FAST, needs::U8, ADDRESSES_64, ROOM_33],
+    selects_of_2_pow_33_elements needs [FAST, needs::U8, ADDRESSES_64, ROOM_33],
+    counts_2_pow_33_bytes needs [FAST, needs::U8, needs::U64, ADDRESSES_64, ROOM_33],
 }
 
 /// Elements of a list: so many more than 2^31 that what is kept of them is more as well, and no multiple of anything.
-const LENGTH: usize = (1 << 31) + (1 << 24) + 12_345;
+pub(super) const LENGTH: usize = (1 << 31) + (1 << 24) + 12_345;
+/// Elements that 33 bits do not count.
+pub(super) const LENGTH_33: usize = (1 << 33) + 12_345;
 /// Elements of a list on which every device shows that the comparisons hold.
-const SHORT: usize = 2_512_345;
+pub(super) const SHORT: usize = 2_512_345;
 /// A prime, so that no tile begins where another did before the list is almost over.
-const PERIOD: usize = 1_000_003;
+pub(super) const PERIOD: usize = 1_000_003;
 /// Bytes that the host looks at together.
 const WINDOW: usize = 1 << 26;
 
-const FAST: Need = Need {
+pub(super) const FAST: Need = Need {
     what: "a processor that goes through 2^31 elements in a moment",
     met: |rt| rt.kind == DeviceKind::Cuda,
 };
-const ROOM: Need = Need {
+pub(super) const ROOM: Need = Need {
     what: "room for 2^31 bytes, six times over",
     met: |rt| has_room(rt, LENGTH),
 };
-const ROOM_FOR_HALVES: Need = Need {
-    what: "room for 2^31 elements of 16 bits, six times over",
-    met: |rt| has_room(rt, 2 * LENGTH),
-};
-const ROOM_FOR_PLACES: Need = Need {
+pub(super) const ROOM_FOR_PLACES: Need = Need {
     what: "room for 2^31 elements of 32 bits, six times over",
     met: |rt| has_room(rt, 4 * LENGTH),
 };
 
+pub(super) const ROOM_33: Need = Need {
+    what: "room for 2^33 bytes, six times over",
+    met: |rt| has_room(rt, LENGTH_33),
+};
 /// The options of places that 32 bits count.
-fn options() -> CompactOptions {
+pub(super) fn options() -> CompactOptions {
     CompactOptions::default().index(ElemType::UInt(UIntKind::U32))
 }
 
-fn text(error: impl std::fmt::Display) -> String {
+pub(super) fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
@@ -73,13 +75,13 @@ fn repeat<E: Int>(table: &[E], out: &mut [E], length: usize) {
 
 /// A device, and elements of its lists.
 #[derive(Clone, Copy)]
-struct Lists<'a> {
-    rt: &'a Rt,
-    length: usize,
+pub(super) struct Lists<'a> {
+    pub rt: &'a Rt,
+    pub length: usize,
 }
 
 /// The list that repeats a table.
-fn list<E: CubeElement + Int>(of: Lists<'_>, table: &[E]) -> TensorHandle {
+pub(super) fn list<E: CubeElement + Int>(of: Lists<'_>, table: &[E]) -> TensorHandle {
     let Lists { rt, length } = of;
     let dtype: ElemType = E::elem_type_native();
     let handle = rt.client.empty(length * dtype.size());
@@ -100,14 +102,14 @@ fn list<E: CubeElement + Int>(of: Lists<'_>, table: &[E]) -> TensorHandle {
 }
 
 /// Numbers that look random.
-fn drawn(at: usize) -> u32 {
+pub(super) fn drawn(at: usize) -> u32 {
     let mut mixed = (at as u32).wrapping_mul(0x9e37_79b1);
     mixed ^= mixed >> 15;
     mixed.wrapping_mul(0x85eb_ca77) >> 8
 }
 
 /// The first `bytes` of a buffer, window by window, with the place of each.
-fn windows(
+pub(super) fn windows(
     rt: &Rt,
     buffer: &Handle,
     bytes: usize,
@@ -125,7 +127,7 @@ fn windows(
 }
 
 /// The first elements of a buffer are a table's, over and over.
-fn repeats<E: CubeElement>(
+pub(super) fn repeats<E: CubeElement>(
     rt: &Rt,
     buffer: &Handle,
     count: usize,
@@ -158,7 +160,7 @@ impl Lists<'_> {
     }
 }
 
-fn counted(rt: &Rt, found: &Compacted, want: usize) -> Result<(), String> {
+pub(super) fn counted(rt: &Rt, found: &Compacted, want: usize) -> Result<(), String> {
     match found.count(&rt.client).map_err(text)? {
         count if count == want => Ok(()),
         count => Err(format!("{count} are kept, not {want}")),
@@ -166,7 +168,7 @@ fn counted(rt: &Rt, found: &Compacted, want: usize) -> Result<(), String> {
 }
 
 /// The `u32`s of the beginning of a buffer are the numbers of a function.
-fn numbers(
+pub(super) fn numbers(
     rt: &Rt,
     buffer: &Handle,
     count: usize,
@@ -188,13 +190,11 @@ fn the_same_of_short_lists(rt: &Rt) -> Result<(), String> {
     selects(of).map_err(|error| format!("select: {error}"))?;
     finds_places(of).map_err(|error| format!("nonzero: {error}"))?;
     takes_runs(of).map_err(|error| format!("runs: {error}"))?;
-    sorts_bytes(of).map_err(|error| format!("sort of bytes: {error}"))?;
-    sorts_halves(of).map_err(|error| format!("sort of halves: {error}"))?;
-    tells_values(of).map_err(|error| format!("unique: {error}"))
+    counts_bytes(of).map_err(|error| format!("bincount: {error}"))
 }
 
 /// Gives the memory back, which is more than other tests leave.
-fn clean(rt: &Rt) -> Result<(), String> {
+pub(super) fn clean(rt: &Rt) -> Result<(), String> {
     rt.client.memory_cleanup().map_err(text)
 }
 
@@ -320,7 +320,11 @@ fn takes_runs(of: Lists<'_>) -> Result<(), String> {
 }
 
 /// How often each of so many values is there.
-fn histogram(of: Lists<'_>, values: usize, table: impl Iterator<Item = usize>) -> Vec<usize> {
+pub(super) fn histogram(
+    of: Lists<'_>,
+    values: usize,
+    table: impl Iterator<Item = usize>,
+) -> Vec<usize> {
     let mut counts = vec![0; values];
     for (place, value) in table.enumerate() {
         counts[value] += of.times(place);
@@ -328,87 +332,51 @@ fn histogram(of: Lists<'_>, values: usize, table: impl Iterator<Item = usize>) -
     counts
 }
 
-/// Sorted keys are the smallest, as often as they are there, and so on.
-fn sorted<E: CubeElement + Int + PartialEq>(
-    of: Lists<'_>,
-    table: &[E],
-    counts: &[usize],
-    key: impl Fn(usize) -> E,
-) -> Result<(), String> {
-    let Lists { rt, length } = of;
-    let input = list(of, table);
-    let output = sort(&rt.client, &input, 0, &SortOptions::default()).map_err(text)?;
-    let (mut value, mut left) = (0, counts[0]);
-    windows(
+fn scans_2_pow_33_elements(rt: &Rt) -> Result<(), String> {
+    scans(Lists {
         rt,
-        &output.handle,
-        length * size_of::<E>(),
-        |first, window| {
-            let mut rest = E::from_bytes(window);
-            while let Some((&found, _)) = rest.split_first() {
-                while left == 0 {
-                    value += 1;
-                    left = counts[value];
-                }
-                let count = rest.len().min(left);
-                if found != key(value) || rest[1..count] != rest[..count - 1] {
-                    let at = first / size_of::<E>();
-                    return Err(format!("in the window from {at}, not all keys are {value}"));
-                }
-                rest = &rest[count..];
-                left -= count;
-            }
-            Ok(())
-        },
-    )?;
-    drop((input, output));
-    clean(rt)
+        length: LENGTH_33,
+    })
 }
 
-fn sorts_more_than_2_pow_31_bytes(rt: &Rt) -> Result<(), String> {
-    sorts_bytes(Lists { rt, length: LENGTH })
+fn selects_of_2_pow_33_elements(rt: &Rt) -> Result<(), String> {
+    selects(Lists {
+        rt,
+        length: LENGTH_33,
+    })
 }
 
-fn sorts_bytes(of: Lists<'_>) -> Result<(), String> {
-    let table: Vec<u8> = (0..PERIOD).map(|at| drawn(at) as u8).collect();
-    let counts = histogram(of, 256, table.iter().map(|&key| usize::from(key)));
-    sorted(of, &table, &counts, |value| value as u8)
+fn counts_2_pow_33_bytes(rt: &Rt) -> Result<(), String> {
+    counts_bytes(Lists {
+        rt,
+        length: LENGTH_33,
+    })
 }
 
-fn sorts_more_than_2_pow_31_keys_of_16_bits(rt: &Rt) -> Result<(), String> {
-    sorts_halves(Lists { rt, length: LENGTH })
-}
-
-fn sorts_halves(of: Lists<'_>) -> Result<(), String> {
-    let table: Vec<u16> = (0..PERIOD).map(|at| drawn(at) as u16).collect();
-    let counts = histogram(of, 1 << 16, table.iter().map(|&key| usize::from(key)));
-    sorted(of, &table, &counts, |value| value as u16)
-}
-
-fn tells_values_of_more_than_2_pow_31_bytes(rt: &Rt) -> Result<(), String> {
-    tells_values(Lists { rt, length: LENGTH })
-}
-
-fn tells_values(of: Lists<'_>) -> Result<(), String> {
-    let rt = of.rt;
-    // Every third value is there.
-    let table: Vec<u8> = (0..PERIOD).map(|at| (drawn(at) % 85 * 3) as u8).collect();
-    let counts = histogram(of, 256, table.iter().map(|&key| usize::from(key)));
-    let there: Vec<usize> = (0..256).filter(|&value| counts[value] > 0).collect();
+/// Most of the values are one, so that of 2^33 more are than 32 bits count.
+fn counts_bytes(of: Lists<'_>) -> Result<(), String> {
+    let Lists { rt, length } = of;
+    let table: Vec<u8> = (0..PERIOD)
+        .map(|at| if at % 5 == 0 { drawn(at) as u8 } else { 77 })
+        .collect();
+    let counts = histogram(of, 256, table.iter().map(|&value| usize::from(value)));
     let input = list(of, &table);
-    let options = UniqueOptions {
-        counts: true,
-        compact: options(),
-        ..UniqueOptions::default()
+    let found = bincount(&rt.client, &input, None, 256).map_err(text)?;
+    let bytes = rt.client.read_one(found.handle.clone()).map_err(text)?;
+    let got: Vec<usize> = match u32::try_from(length) {
+        Ok(_) => u32::from_bytes(&bytes)[..256]
+            .iter()
+            .map(|&count| count as usize)
+            .collect(),
+        Err(_) => u64::from_bytes(&bytes)[..256]
+            .iter()
+            .map(|&count| count as usize)
+            .collect(),
     };
-    let found = unique(&rt.client, &input, options).map_err(text)?;
-    counted(rt, &found.values, there.len())?;
-    let values: Vec<u8> = there.iter().map(|&value| value as u8).collect();
-    repeats(rt, &found.values.room().handle, there.len(), &values)?;
-    let of_each = found.counts.as_ref().ok_or("there are no counts")?;
-    numbers(rt, &of_each.room().handle, there.len(), |at| {
-        counts[there[at]] as u32
-    })?;
     drop((input, found));
-    clean(rt)
+    clean(rt)?;
+    match got == counts {
+        true => Ok(()),
+        false => Err(format!("{got:?}, not {counts:?}")),
+    }
 }

@@ -6,7 +6,7 @@ use girih::Bounds;
 use girih::cuda::wgmma::Major;
 use girih_kernels::Activation;
 use girih_kernels::raw::matmul::hopper::{
-    Form, Groups, ProblemCompilationArg, Routing, Share, UNITS, Writing, hopper_kernel,
+    Beside, Form, Groups, ProblemCompilationArg, Routing, Share, UNITS, Writing, hopper_kernel,
 };
 use girih_testkit::{
     Error, cases,
@@ -18,6 +18,7 @@ cases! {
     a_product_keeps_its_accumulators_in_registers,
     every_layout_of_operands_compiles,
     results_of_every_type_compile,
+    what_lies_beside_compiles,
     groups_compile,
     gathered_and_scattered_rows_compile,
 }
@@ -41,6 +42,7 @@ const LARGE: Form = Form {
     weighted: false,
     activation: Activation::Identity,
     bounds: Bounds::Mask,
+    beside: Beside::Nothing,
 };
 
 fn optional<T: LaunchArg<CompilationArg = BufferCompilationArg>>(
@@ -72,6 +74,7 @@ fn compile(toolkit: &Toolkit, form: Form, types: [ElemType; 2]) -> Result<Compil
         optional(gathers),
         optional(gathers && form.bounds == Bounds::Report),
         optional(gathers && form.bounds == Bounds::Report),
+        buffer(),
         buffer(),
         ProblemCompilationArg {
             rows: (),
@@ -174,6 +177,38 @@ fn results_of_every_type_compile(toolkit: &Toolkit) -> Result<(), Error> {
         };
         compile(toolkit, form, [BF16; 2])?;
     }
+    Ok(())
+}
+
+/// Sums before an activation, and slopes, in registers alone: also where rows are gathered, and where matrices are transposed.
+fn what_lies_beside_compiles(toolkit: &Toolkit) -> Result<(), Error> {
+    let activations = [Activation::Relu, Activation::Silu, Activation::Gelu];
+    for (beside, activation) in [Beside::Before, Beside::SlopeAt]
+        .into_iter()
+        .flat_map(|beside| activations.map(|activation| (beside, activation)))
+    {
+        let form = Form {
+            beside,
+            activation,
+            groups: Groups::Rows,
+            ..LARGE
+        };
+        let compiled = compile(toolkit, form, [BF16; 2])?;
+        compiled.assert_sass("STG.E.128");
+        if beside == Beside::SlopeAt {
+            compiled.assert_sass("LDG.E.128");
+            compiled.assert_ptx("prefetch.global.L2");
+        }
+    }
+    let gathered = Form {
+        beside: Beside::Before,
+        activation: Activation::Silu,
+        groups: Groups::Rows,
+        majors: [Major::K, Major::Mn],
+        routing: Routing::Gather,
+        ..LARGE
+    };
+    compile(toolkit, gathered, [BF16; 2])?;
     Ok(())
 }
 

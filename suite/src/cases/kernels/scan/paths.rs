@@ -264,16 +264,14 @@ fn every_tile_publishes_what_it_has(rt: &Rt) -> Result<(), String> {
 }
 
 fn launches_one_after_another(rt: &Rt) -> Result<(), stress::Fault> {
-    let [block] = stress::ALGORITHMS;
-    let compared = (block.round)(&mut stress::Setting::light(rt))?;
+    let compared = (stress::LOOK_BACK.round)(&mut stress::Setting::light(rt))?;
     assert!(compared > 0, "nothing was compared");
     Ok(())
 }
 
 /// Several rounds while kernels on another stream come and go.
 fn holds_beside_other_kernels(rt: &Rt) -> Result<(), stress::Fault> {
-    let [block] = stress::ALGORITHMS;
-    let others = stress::beside(rt, &block, 6)?;
+    let others = stress::beside(rt, &stress::LOOK_BACK, 6)?;
     assert!(others > 0, "no other kernel ran");
     Ok(())
 }

@@ -1,10 +1,13 @@
 //! Scans that begin anew.
 
+use super::super::keys::lengths;
 use super::super::model::{handle, list};
-use super::model::{Number, along, rows, sample};
+use super::model::{Number, OPERATIONS, along, rows, sample};
+use crate::random::for_all;
 use cubecl::prelude::*;
 use girih_kernels::{ScanOperation, ScanOptions, ScanPath, Segments, scan_into};
 use girih_testkit::{DeviceKind, Rt, buffer::row_major, cases, check::same, needs};
+use proptest::prelude::*;
 
 cases! {
     flags_of_a_list,
@@ -15,6 +18,7 @@ cases! {
     offsets_of_rows,
     offsets_of_64_bits needs [needs::I64],
     by_every_path,
+    any_segments_by_any_operation,
 }
 
 /// Whether a segment begins at an element, about once in `step`.
@@ -204,4 +208,51 @@ fn by_every_path(rt: &Rt) -> Result<(), String> {
         offset::<f32, i32>(rt, &[17_001], 0, &OFFSETS, options)?;
     }
     Ok(())
+}
+
+/// Random lists, cut at random by flags or by offsets, some of which are there twice.
+fn any_segments_by_any_operation(rt: &Rt) -> Result<(), String> {
+    let mut paths = vec![None, Some(ScanPath::ReduceThenScan)];
+    if matches!(rt.kind, DeviceKind::Cpu | DeviceKind::Cuda) {
+        paths.push(Some(ScanPath::LookBack));
+    }
+    let how = (
+        prop::sample::select(OPERATIONS.to_vec()),
+        prop::sample::select(paths),
+        any::<bool>(),
+        any::<bool>(),
+    );
+    for_all(
+        (lengths(), 1u64..2_000, how),
+        |(length, step, (operation, path, exclusive, by_flags))| {
+            let values: Vec<i32> = sample(length, step);
+            let flags = heads(length, step);
+            let places = (0..length as i32).filter(|&at| flags[at as usize] != 0);
+            let twice =
+                places.flat_map(|place| [place; 2].into_iter().take(1 + place as usize % 2));
+            let offsets: Vec<i32> = twice.chain([i32::MAX]).collect();
+            let list_of = if by_flags { &flags } else { &offsets };
+            let marks = rt.put(list_of);
+            let marks = list(&marks);
+            let options = ScanOptions {
+                exclusive,
+                path,
+                segments: Some(match by_flags {
+                    true => Segments::Flags(&marks),
+                    false => Segments::Offsets(&marks),
+                }),
+                ..ScanOptions::default()
+            };
+            let input = rt.put_tensor(&values, &[length]);
+            let output = rt.poisoned_tensor::<i32>(&[length], &[1]);
+            let (from, to) = (handle(&input), handle(&output));
+            scan_into(&rt.client, &from, &to, 0, operation, options)
+                .map_err(|error| error.to_string())?;
+            let want = rows(&values, operation, exclusive, |at| flags[at] != 0);
+            same(
+                &rt.read_tensor(&output).map_err(|error| error.to_string())?,
+                &want,
+            )
+        },
+    )
 }

@@ -4,8 +4,8 @@ use cubecl::ir::{ElemType, FloatKind, IntKind};
 use cubecl::prelude::*;
 use girih::Bounds;
 use girih_kernels::raw::segment::{
-    ColumnsCompilationArg, Kind, Plan, Rules, add_kernel, reduce_kernel, spread_kernel,
-    weights_kernel, windows_kernel,
+    ColumnsCompilationArg, Kind, Plan, Rules, add_kernel, finish_kernel, pick_kernel,
+    reduce_kernel, spread_kernel, weights_kernel,
 };
 use girih_testkit::{
     Error, cases,
@@ -14,13 +14,16 @@ use girih_testkit::{
 
 cases! {
     in Toolkit;
+    sums_of_segments_have_eight_rows_in_flight,
     sums_of_bags_have_eight_rows_in_flight,
+    short_runs_in_order_take_few_registers,
     means_of_bags_of_halves_move_16_bytes,
     extremes_keep_to_registers,
     weighted_sums_keep_to_registers,
     wide_rows_have_two_vectors_a_unit,
-    windows_of_long_segments_keep_to_registers,
+    long_segments_are_finished_in_registers,
     gradients_of_tables_are_added_16_bytes_at_a_time,
+    gradients_of_extremes_are_read_16_bytes_at_a_time,
     gradients_of_segments_move_16_bytes,
     gradients_of_weights_pass_sums_from_lane_to_lane,
 }
@@ -70,32 +73,45 @@ fn plan(kind: Kind, blocks: usize) -> Plan {
             4
         },
         cut: false,
+        splits: true,
     }
 }
 
-/// Bags by offsets.
-fn bags(
+/// What a reduction reads beside rows and offsets.
+#[derive(Clone, Copy, Default)]
+struct Lists {
+    order: bool,
+    index: bool,
+    weights: bool,
+}
+
+/// Segments by offsets.
+fn reduce(
     toolkit: &Toolkit,
     element: ElemType,
     width: usize,
     plan: Plan,
-    weighted: bool,
+    lists: Lists,
 ) -> Result<Compiled, Error> {
     toolkit.compile(reduce_kernel::ReduceKernel::new(
         settings(plan.units),
         hopper(),
         target(),
         buffer(),
+        some!(lists.order),
+        some!(lists.index),
+        some!(lists.weights),
         none(),
         some!(true),
-        some!(weighted),
         none(),
-        some!(true),
-        none(),
+        buffer(),
+        buffer(),
+        buffer(),
         buffer(),
         buffer(),
         buffer(),
         columns(),
+        (),
         (),
         (),
         (),
@@ -109,18 +125,74 @@ fn bags(
     ))
 }
 
+/// Bags by offsets.
+fn bags(
+    toolkit: &Toolkit,
+    element: ElemType,
+    width: usize,
+    plan: Plan,
+    weights: bool,
+) -> Result<Compiled, Error> {
+    let lists = Lists {
+        index: true,
+        weights,
+        ..Lists::default()
+    };
+    reduce(toolkit, element, width, plan, lists)
+}
+
 fn in_registers(compiled: &Compiled, most: u32) {
     compiled.assert_no_local_memory();
     compiled.assert_registers_at_most(most);
 }
 
+fn sums_of_segments_have_eight_rows_in_flight(toolkit: &Toolkit) -> Result<(), Error> {
+    let rows = Plan {
+        rules: Rules {
+            bounds: Bounds::Assume,
+            ..plan(Kind::Sum, 1).rules
+        },
+        ..plan(Kind::Sum, 1)
+    };
+    let compiled = reduce(toolkit, F32, 4, rows, Lists::default())?;
+    // Eight in the loop of batches; four, two and one of what is left. Parts of windows go by the same loads.
+    let loads = compiled.count_sass("LDG.E.128");
+    assert_eq!(loads, 15, "{}", compiled.sass);
+    in_registers(&compiled, 64);
+    Ok(())
+}
+
 fn sums_of_bags_have_eight_rows_in_flight(toolkit: &Toolkit) -> Result<(), Error> {
     let compiled = bags(toolkit, F32, 4, plan(Kind::Sum, 1), false)?;
-    // Eight in the loop of batches, four and one of what is left.
     let loads = compiled.count_sass("LDG.E.128");
-    assert!(loads >= 13, "{loads} loads: {}", compiled.sass);
+    assert!(loads >= 15, "{loads} loads: {}", compiled.sass);
     compiled.assert_sass("STG.E.128");
-    in_registers(&compiled, 96);
+    in_registers(&compiled, 80);
+    Ok(())
+}
+
+/// Rows of a table's gradient, of which few come together: more teams at a time are worth more than rows in flight.
+fn short_runs_in_order_take_few_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    let short = Plan {
+        batch: 4,
+        ..plan(Kind::Sum, 1)
+    };
+    let all = Lists {
+        order: true,
+        index: true,
+        weights: true,
+    };
+    let without = Lists {
+        weights: false,
+        ..all
+    };
+    for (lists, most) in [(all, 64), (without, 56)] {
+        let compiled = reduce(toolkit, F32, 4, short, lists)?;
+        in_registers(&compiled, most);
+        let long = reduce(toolkit, F32, 4, plan(Kind::Sum, 1), lists)?;
+        let [short, long] = [&compiled, &long].map(|compiled| compiled.resources.registers);
+        assert!(short < long, "{short} of 4 rows, {long} of 8");
+    }
     Ok(())
 }
 
@@ -158,37 +230,35 @@ fn wide_rows_have_two_vectors_a_unit(toolkit: &Toolkit) -> Result<(), Error> {
     Ok(())
 }
 
-fn windows_of_long_segments_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
-    let plan = plan(Kind::Max, 1);
-    let compiled = toolkit.compile(windows_kernel::WindowsKernel::new(
-        settings(plan.units),
-        hopper(),
-        target(),
-        buffer(),
-        none(),
-        some!(true),
-        none(),
-        none(),
-        some!(true),
-        none(),
-        buffer(),
-        buffer(),
-        buffer(),
-        columns(),
-        (),
-        (),
-        (),
-        (),
-        (),
-        (),
-        (),
-        (),
-        4,
-        plan,
-        [F32, F32, F32, I32, I32],
-    ))?;
-    compiled.assert_sass("LDG.E.128");
-    in_registers(&compiled, 128);
+fn long_segments_are_finished_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    for kind in [Kind::Sum, Kind::Max] {
+        let plan = plan(kind, 1);
+        let compiled = toolkit.compile(finish_kernel::FinishKernel::new(
+            settings(plan.units),
+            hopper(),
+            target(),
+            buffer(),
+            buffer(),
+            buffer(),
+            some!(true),
+            buffer(),
+            buffer(),
+            buffer(),
+            columns(),
+            (),
+            (),
+            (),
+            (),
+            (),
+            4,
+            plan,
+            [F32, F32, I32],
+        ))?;
+        // Eight parts are read at a time.
+        let loads = compiled.count_sass("LDG.E.128");
+        assert!(loads >= 9, "{loads} loads: {}", compiled.sass);
+        in_registers(&compiled, 128);
+    }
     Ok(())
 }
 
@@ -219,6 +289,32 @@ fn gradients_of_tables_are_added_16_bytes_at_a_time(toolkit: &Toolkit) -> Result
         [F32, F32, F32, I32, I32],
     ))?;
     compiled.assert_sass("REDG.E.ADD.F32x4");
+    in_registers(&compiled, 64);
+    Ok(())
+}
+
+fn gradients_of_extremes_are_read_16_bytes_at_a_time(toolkit: &Toolkit) -> Result<(), Error> {
+    let plan = plan(Kind::Max, 1);
+    let compiled = toolkit.compile(pick_kernel::PickKernel::new(
+        settings(plan.units),
+        hopper(),
+        target(),
+        buffer(),
+        buffer(),
+        buffer(),
+        none(),
+        buffer(),
+        columns(),
+        (),
+        (),
+        (),
+        4,
+        plan,
+        [F32, F32, F32, I32],
+    ))?;
+    // Two loads to four additions, as often as the loop is unrolled: what is looked up in between is of four bytes.
+    let [loads, adds] = ["LDG.E.128", "REDG.E.ADD"].map(|name| compiled.count_sass(name));
+    assert!(loads > 0 && adds == 2 * loads, "{}", compiled.sass);
     in_registers(&compiled, 64);
     Ok(())
 }

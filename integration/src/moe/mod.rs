@@ -1,12 +1,20 @@
 //! A mixture of experts.
 
+mod autodiff;
+mod backend;
+mod cube;
+
+pub use backend::{MoeBackend, Wanted};
+
+use burn::backend::Dispatch;
 use burn::config::Config;
 use burn::module::{Module, Param};
-use burn::tensor::activation::{gelu, relu, silu, softmax};
-use burn::tensor::{DType, Device, Distribution, Int, Tensor};
+use burn::tensor::activation::softmax;
+use burn::tensor::{Device, Distribution, Int, Tensor};
+use girih_kernels::{Activation, supports_route_experts};
 
-use super::{gather_matmul, matmul, matmul_scatter};
-use crate::{Bounds, Error, argsort, bincount, cumsum, gather, top_k};
+use crate::validate::{Argument, Call};
+use crate::{Error, bincount, matmul};
 
 /// What is between the two products of an expert.
 #[derive(Config, Debug, Copy, PartialEq, Eq)]
@@ -19,12 +27,12 @@ pub enum MoeActivation {
     Silu,
 }
 
-impl MoeActivation {
-    fn of(self, tensor: Tensor<2>) -> Tensor<2> {
-        match self {
-            Self::Relu => relu(tensor),
-            Self::Gelu => gelu(tensor),
-            Self::Silu => silu(tensor),
+impl From<MoeActivation> for Activation {
+    fn from(activation: MoeActivation) -> Self {
+        match activation {
+            MoeActivation::Relu => Self::Relu,
+            MoeActivation::Gelu => Self::Gelu,
+            MoeActivation::Silu => Self::Silu,
         }
     }
 }
@@ -52,7 +60,7 @@ impl MoeLayerConfig {
     /// A layer with random weights, uniform as Glorot and Bengio (2010) propose.
     ///
     /// # Errors
-    /// Where a token would go to no expert, or to more than there are.
+    /// Where a token would go to no expert, or to more than there are; where there are more than 2048.
     pub fn init(&self, device: &Device) -> Result<MoeLayer, Error> {
         if self.top_k == 0 || self.top_k > self.experts {
             return Err(Error::Kernel(girih::Error::Argument {
@@ -62,6 +70,7 @@ impl MoeLayerConfig {
                 allowed: format!("1 to {}, as many as there are experts", self.experts),
             }));
         }
+        supports_route_experts("MoeLayerConfig::init", 0, self.experts, self.top_k)?;
         let [model, hidden, experts] = [self.d_model, self.d_hidden, self.experts];
         Ok(MoeLayer {
             router: weights([model, experts], model + experts, device),
@@ -87,9 +96,11 @@ fn weights<const D: usize>(shape: [usize; D], ends: usize, device: &Device) -> P
 /// `p = softmax(x router)`; of the `top_k` largest `p[e]`, `out = sum over e of p[e] act(x up[e]) down[e]`, with the `p` of
 /// a token divided by their sum unless told otherwise.
 ///
-/// Everything stays on the device: the tokens are neither copied into the order of their experts nor padded to a
-/// capacity. The routes (token, expert) are sorted by expert, counts of them say where each expert's begin, the first product
-/// gathers the tokens of its rows, and the second adds its rows to their tokens.
+/// Everything stays on the device, and tokens are not padded to a capacity. One op routes: it chooses the experts of each token and
+/// puts the routes (token, expert) in the order of experts, without a sort. One op is the experts: the first product gathers the
+/// tokens of its rows and takes the activation along, the second makes a row for each route, and a pass adds up each token's rows,
+/// times their weights, in the order of its experts. Nothing is added atomically: every run gives the same bits, of gradients too.
+/// For gradients it keeps what each route has within its expert, before and after the activation, and its row.
 ///
 /// ```
 /// # use burn::tensor::{Device, Distribution, Tensor};
@@ -116,21 +127,6 @@ pub struct MoeLayer {
     normalise: bool,
 }
 
-/// Which tokens go where: one route for each token and each of its experts, in the order of experts.
-#[derive(Debug, Clone)]
-struct Routes {
-    /// The token of each.
-    token: Tensor<1, Int>,
-    /// The weight of each.
-    weight: Tensor<1>,
-    /// Where the routes to each expert end.
-    ends: Tensor<1, Int>,
-    /// How many there are to each expert.
-    counts: Tensor<1, Int>,
-    /// The router's probabilities, `[tokens, experts]`.
-    probabilities: Tensor<2>,
-}
-
 impl MoeLayer {
     /// The layer's result: of the shape of `tokens`, whose last extent is `d_model`.
     ///
@@ -149,18 +145,23 @@ impl MoeLayer {
         &self,
         tokens: Tensor<D>,
     ) -> Result<(Tensor<D>, Tensor<1>), Error> {
-        let (out, routes) = self.compute(tokens)?;
-        let [count, experts] = routes.probabilities.dims();
+        let (out, scores, chosen) = self.compute(tokens)?;
+        let [count, experts] = scores.dims();
         let all = (count * self.top_k).max(1) as f32;
-        let part = routes.counts.float().div_scalar(all);
-        let mean = routes.probabilities.mean_dim(0).reshape([experts]);
+        let part = bincount(chosen, experts)?.float().div_scalar(all);
+        let mean = softmax(scores, 1).mean_dim(0).reshape([experts]);
         // The mean of products is their sum over the experts' number.
         let balance = (part.cast(mean.dtype()) * mean).mean();
         let experts = experts as f32;
         Ok((out, balance.mul_scalar(experts * experts)))
     }
 
-    fn compute<const D: usize>(&self, tokens: Tensor<D>) -> Result<(Tensor<D>, Routes), Error> {
+    /// The result, the router's scores, and the experts of each token.
+    fn compute<const D: usize>(
+        &self,
+        tokens: Tensor<D>,
+    ) -> Result<(Tensor<D>, Tensor<2>, Tensor<2, Int>), Error> {
+        const CALL: &str = "MoeLayer::forward";
         let shape = tokens.shape();
         let [model, _] = self.router.dims();
         let width = shape[D - 1];
@@ -168,7 +169,7 @@ impl MoeLayer {
             let mut allowed = shape.to_vec();
             allowed[D - 1] = model;
             return Err(Error::Kernel(girih::Error::Shape {
-                call: "MoeLayer::forward",
+                call: CALL,
                 argument: "tokens",
                 given: shape.to_vec(),
                 allowed,
@@ -176,45 +177,23 @@ impl MoeLayer {
         }
         let count = shape.num_elements() / model.max(1);
         let tokens = tokens.reshape([count, model]);
-        let routes = self.route(tokens.clone())?;
-        let up = gather_matmul(
-            tokens,
-            routes.token.clone(),
-            self.up.val(),
-            routes.ends.clone(),
-        )?;
-        let out = matmul_scatter(
-            self.activation.of(up),
-            self.down.val(),
-            routes.ends.clone(),
-            routes.token.clone(),
-            routes.weight.clone(),
-            count,
-        )?;
-        Ok((out.reshape(shape), routes))
-    }
-
-    fn route(&self, tokens: Tensor<2>) -> Result<Routes, Error> {
-        let probabilities = softmax(matmul(tokens, self.router.val())?, 1);
-        let [count, experts] = probabilities.dims();
-        let (weights, chosen) = top_k(probabilities.clone(), 1, self.top_k, true)?;
-        let weights = match self.normalise {
-            true => weights.clone() / weights.sum_dim(1),
-            false => weights,
-        };
-        let routes = count * self.top_k;
-        let (weights, chosen) = (weights.reshape([routes]), chosen.reshape([routes]));
-        let order = argsort(chosen.clone(), 0, false)?;
-        let counts = bincount(chosen, experts)?;
-        let ends = cumsum(counts.clone(), 0)?.cast(DType::I32);
-        let token = order.clone().div_scalar(self.top_k as i32);
-        let weight = gather(weights, 0, order, Bounds::Mask)?.into_inner();
-        Ok(Routes {
-            token,
-            weight,
+        let (router, up, down) = (self.router.val(), self.up.val(), self.down.val());
+        let call = Call::new(CALL, Argument::new("tokens", &tokens), 1)?;
+        call.goes_to_experts(&router, &up, &down, self.top_k)?;
+        let scores = matmul(tokens.clone(), router)?;
+        let (weights, chosen, places, sources, ends) =
+            Dispatch::route_to_experts(scores.clone().into_dispatch(), self.top_k, self.normalise);
+        let out = Dispatch::through_experts(
+            tokens.into_dispatch(),
+            weights,
+            up.into_dispatch(),
+            down.into_dispatch(),
+            places,
+            sources,
             ends,
-            counts,
-            probabilities,
-        })
+            self.activation.into(),
+        );
+        let out: Tensor<2> = Tensor::from_dispatch(out);
+        Ok((out.reshape(shape), scores, Tensor::from_dispatch(chosen)))
     }
 }

@@ -1,0 +1,265 @@
+//! The sort of one row in one launch: cubes count all digits, and sort by digit after digit as a sort by sweeps does. Launches are
+//! what a sort of some hundred thousand keys costs otherwise.
+//!
+//! Work is numbered: the shares of the count first, then the tiles of the first pass, those of the second, and so on. A cube takes the
+//! next number from a counter, does what it stands for, and takes another. What is numbered waits for lower numbers alone, and those
+//! are done or in the hands of cubes that run: so it goes on, however few cubes run at once.
+// CubeCL's macro writes undocumented twins of the kernel.
+#![allow(missing_docs)]
+
+use super::carry::Moved;
+use super::digits::{Counting, count_share, digit_of_pass};
+use super::order::{Order, encode};
+use super::sweep::{Step, look_back_all, sort_tile, write_tile};
+use super::tile::{DIGITS, Tile};
+use super::write;
+use crate::bins;
+use cubecl::ir::ElemType;
+use cubecl::prelude::*;
+use girih::prelude::*;
+
+/// Words of the work for so many passes: the next number, then how many cubes have done their part of the count, and of each pass.
+pub(super) const fn words(passes: u32) -> usize {
+    2 + passes as usize
+}
+
+/// Sorts a row. `work` and `counts` are 0 before; `state` has a word for each digit of each tile, and `counts` one for each digit of
+/// each pass. `vectors` are the keys of `keys_in`.
+#[cube(launch_unchecked, address_type = "dynamic")]
+pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
+    vectors: &[Vector<K, N>],
+    keys_in: &[K],
+    keys_between: &mut [K],
+    keys_out: &mut [K],
+    payload_in: &[V],
+    payload_between: &mut [V],
+    payload_out: &mut [V],
+    work: &[Atomic<u32>],
+    counts: &[Atomic<C>],
+    state: &[Atomic<C>],
+    row_len: usize,
+    tiles: u32,
+    begin: u32,
+    last: u32,
+    drops_keys: u32,
+    #[comptime] counting: Counting,
+    #[comptime] tile: Tile,
+    #[comptime] moved: Moved,
+    #[comptime] order: Option<Order>,
+    #[comptime] count_bits: u32,
+    #[define(K, V, W, C)] _types: [ElemType; 4],
+) {
+    let has_payload = comptime!(moved != Moved::Nothing);
+    let cells = comptime!(counting.passes as usize * DIGITS);
+    let own = comptime!(tile.digits_of_unit());
+    let cells_of_cube = shared::<Atomic<u32>>(cells);
+    let busy_passes = shared::<Atomic<u32>>(1usize);
+    let mut taken = shared::<u32>(1usize);
+    let counters = shared::<Atomic<u32>>(comptime!(tile.planes() * DIGITS));
+    let mut sorted = shared::<W>(comptime!(tile.len()));
+    let mut carried = shared::<V>(comptime!(if has_payload { tile.len() } else { 1 }));
+    let mut offsets = shared::<C>(DIGITS);
+
+    // The passes that have something to do; none is known before the count is done.
+    let mut known = 0u32;
+    let mut goes_on = true;
+    while goes_on {
+        if UNIT_POS == 0u32 {
+            taken[0] = work[0].at::<Device>().fetch_add::<Relaxed>(1u32);
+        }
+        sync_cube();
+        let number = taken[0] % tiles;
+        let phase = taken[0] / tiles;
+        sync_cube();
+        if phase == 0u32 {
+            bins::clear::<u32>(&cells_of_cube, cells, counting.units);
+            clear_state::<C>(state, number, counting);
+            count_share::<K, W, N>(
+                &cells_of_cube,
+                vectors,
+                0usize,
+                row_len / N::value(),
+                number,
+                tiles,
+                begin,
+                last,
+                counting,
+                order,
+            );
+            bins::add_to::<u32, C>(
+                &cells_of_cube,
+                counts,
+                0usize,
+                cells.runtime(),
+                counting.units,
+            );
+            end(work, 0u32);
+        } else if phase <= comptime!(counting.passes) {
+            let pass = phase - 1u32;
+            if known == 0u32 {
+                wait_for(work, 0u32, tiles);
+                known = busy::<K, W, C>(
+                    &busy_passes,
+                    keys_in,
+                    counts,
+                    row_len,
+                    begin,
+                    last,
+                    counting,
+                    order,
+                );
+            }
+            if (known >> pass) & 1u32 == 1u32 {
+                // What the pass before has written is read.
+                let before = known & ((1u32 << pass) - 1u32);
+                if before != 0u32 {
+                    wait_for(work, 32u32 - before.leading_zeros(), tiles);
+                }
+                let digit = digit_of_pass(pass, begin, last, counting);
+                let step = Step::of(number, tiles, row_len, known, pass, digit, count_bits, tile);
+                let mut totals = Array::<u32>::new(own);
+                let mut starts = Array::<u32>::new(own);
+                sort_tile::<K, V, W, C>(
+                    keys_in,
+                    &*keys_between,
+                    &*keys_out,
+                    payload_in,
+                    &*payload_between,
+                    &*payload_out,
+                    state,
+                    &counters,
+                    &mut sorted,
+                    &mut carried,
+                    &mut totals,
+                    &mut starts,
+                    step,
+                    tile,
+                    moved,
+                    order,
+                );
+                let mut before = Array::<C>::new(own);
+                if number == 0u32 {
+                    begin_row::<C>(&mut before, counts, pass as usize * DIGITS, tile);
+                } else {
+                    look_back_all::<C>(&mut before, state, step, tile);
+                }
+                write_tile::<K, V, W, C>(
+                    keys_between,
+                    keys_out,
+                    payload_between,
+                    payload_out,
+                    state,
+                    &sorted,
+                    &carried,
+                    &mut offsets,
+                    &totals,
+                    &starts,
+                    &before,
+                    step,
+                    drops_keys == 0u32,
+                    tile,
+                    moved,
+                    order,
+                );
+                end(work, phase);
+            }
+        } else {
+            goes_on = false;
+        }
+    }
+}
+
+/// Says that the cube has done its part of a phase: what its units wrote is seen by whoever waits for it.
+#[cube]
+fn end(work: &[Atomic<u32>], phase: u32) {
+    sync_cube();
+    if UNIT_POS == 0u32 {
+        work[1 + phase as usize]
+            .at::<Device>()
+            .fetch_add::<Release>(1u32);
+    }
+}
+
+/// Waits until all parts of a phase are done.
+#[cube]
+fn wait_for(work: &[Atomic<u32>], phase: u32, tiles: u32) {
+    if UNIT_POS == 0u32 {
+        let mut waiting = true;
+        while waiting {
+            let done = work[1 + phase as usize].at::<Device>().load::<Acquire>();
+            waiting = done < tiles;
+        }
+    }
+    sync_cube();
+}
+
+/// Sets the words of a tile to 0, which say nothing then.
+#[cube]
+fn clear_state<C: Int>(state: &[Atomic<C>], tile: u32, #[comptime] counting: Counting) {
+    let mut word = UNIT_POS as usize;
+    while word < DIGITS {
+        state[tile as usize * DIGITS + word]
+            .at::<Device>()
+            .store::<Relaxed>(C::new(0i64));
+        word += comptime!(counting.units as usize);
+    }
+}
+
+/// The passes that have something to do, bit by bit: not those in which all keys have the digit of the first one. The first, where
+/// all keys are equal.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn busy<K: Int, W: Int, C: Int>(
+    busy_passes: &Shared<[Atomic<u32>]>,
+    keys: &[K],
+    counts: &[Atomic<C>],
+    row_len: usize,
+    begin: u32,
+    last: u32,
+    #[comptime] counting: Counting,
+    #[comptime] order: Option<Order>,
+) -> u32 {
+    if UNIT_POS == 0u32 {
+        busy_passes[0].at::<Cube>().store::<Relaxed>(0u32);
+    }
+    sync_cube();
+    let mut pass = UNIT_POS;
+    while pass < comptime!(counting.passes) {
+        let first = encode::<W>(W::cast_from(keys[0]), order);
+        let digit = digit_of_pass(pass, begin, last, counting).of::<W>(first);
+        let count = counts[pass as usize * DIGITS + digit as usize]
+            .at::<Device>()
+            .load::<Relaxed>();
+        if count != C::cast_from(row_len) {
+            busy_passes[0]
+                .at::<Cube>()
+                .fetch_add::<Relaxed>(1u32 << pass);
+        }
+        pass += comptime!(counting.units);
+    }
+    sync_cube();
+    let busy = busy_passes[0].at::<Cube>().load::<Relaxed>();
+    select(busy == 0u32, 1u32, busy)
+}
+
+/// Where the keys of each of this unit's digits begin in the sorted row.
+#[cube]
+fn begin_row<C: Int>(
+    before: &mut Array<C>,
+    counts: &[Atomic<C>],
+    counts_of_pass: usize,
+    #[comptime] tile: Tile,
+) {
+    let own = comptime!(tile.digits_of_unit());
+    let first = UNIT_POS as usize * own;
+    #[unroll(comptime!(tile.unroll))]
+    for each in 0..own {
+        before[each] = C::new(0i64);
+        if first + each < DIGITS {
+            before[each] = counts[counts_of_pass + first + each]
+                .at::<Device>()
+                .load::<Relaxed>();
+        }
+    }
+    write::begin::<C>(before, tile);
+}
