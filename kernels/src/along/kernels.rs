@@ -212,8 +212,9 @@ pub fn add_lines_kernel<E: Numeric, I: Int, N: Size>(
     let index_step = axes[comptime!(of_axis + 1)];
     let values_step = axes[comptime!(of_axis + 2)];
     // Neighbouring lines, so that a unit walks through memory.
-    let mut number = (CUBE_POS * CUBE_DIM as usize + UNIT_POS as usize) * form.steps;
-    for _ in 0..form.steps {
+    let begin = (CUBE_POS * CUBE_DIM as usize + UNIT_POS as usize) * form.steps;
+    for line in 0..form.steps {
+        let number = begin + line;
         if number < lines {
             let first = locate_line(number, &axes, form.indexed);
             for packet in 0..along {
@@ -229,6 +230,5 @@ pub fn add_lines_kernel<E: Numeric, I: Int, N: Size>(
                 }
             }
         }
-        number += 1;
     }
 }
