@@ -207,13 +207,14 @@ pub fn add_lines_kernel<E: Numeric, I: Int, N: Size>(
     #[comptime] form: Form,
     #[define(E, I)] _types: [ElemType; 2],
 ) {
-    let units = CUBE_DIM as usize;
     let of_axis = comptime!(PER_AXIS * form.indexed);
     let along = axes[of_axis];
     let index_step = axes[comptime!(of_axis + 1)];
     let values_step = axes[comptime!(of_axis + 2)];
-    let mut number = CUBE_POS * units * form.steps + UNIT_POS as usize;
-    for _ in 0..form.steps {
+    // Neighbouring lines, so that a unit walks through memory.
+    let begin = (CUBE_POS * CUBE_DIM as usize + UNIT_POS as usize) * form.steps;
+    for line in 0..form.steps {
+        let number = begin + line;
         if number < lines {
             let first = locate_line(number, &axes, form.indexed);
             for packet in 0..along {
@@ -229,6 +230,5 @@ pub fn add_lines_kernel<E: Numeric, I: Int, N: Size>(
                 }
             }
         }
-        number += units;
     }
 }
