@@ -224,7 +224,7 @@ pub fn add_lines_kernel<E: Numeric, I: Int, N: Size>(
                     let (place, is_in) = resolve::<I>(places.extract(at), extent, form.bounds);
                     if is_in {
                         let to = first.table + at * lane + place * step;
-                        table[to] = table[to] + added.extract(at);
+                        table[to] += added.extract(at);
                     }
                 }
             }
