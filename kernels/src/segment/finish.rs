@@ -221,7 +221,7 @@ pub fn finish_kernel<E: Numeric, A: Numeric, F: Int, N: Size>(
             // Of offsets that are not in order there may be nothing.
             let is_there = end > begin;
             let from = begin / longest;
-            let windows = select(is_there, (end + longest - 1) / longest - from, 0usize);
+            let windows = select(is_there, end.div_ceil(longest) - from, 0usize);
             let each = windows.div_ceil(comptime!(plan.teams()));
             let mut next = from + team * each;
             let mut stop = next + each;
@@ -246,7 +246,7 @@ pub fn finish_kernel<E: Numeric, A: Numeric, F: Int, N: Size>(
             while step < comptime!(plan.teams()) {
                 show::<A, N>(&total, &mut totals, team, lane as usize, plan);
                 sync_cube();
-                if team % (2 * step) == 0 {
+                if (team & (2 * step - 1)) == 0 {
                     take_shown::<A, N>(&mut total, &totals, team + step, lane as usize, plan);
                 }
                 sync_cube();

@@ -37,7 +37,7 @@ fn part_of<F: Int>(ends: &Ends<F>, slot: usize, longest: usize) -> Part {
     if behind > ends.entries {
         behind = ends.entries;
     }
-    let is_first = slot % 2 == 0;
+    let is_first = (slot & 1) == 0;
     let segment = segment_of::<F>(ends, select(is_first, first, behind - 1));
     let mut begin = first;
     let mut end = first;

@@ -340,9 +340,9 @@ pub fn launch_beside(device: &Device, product: &Product<'_>, form: Form, beside:
     let gathered = product
         .gather
         .map(|_| buffer(&product.a.handle, elements(product.a) / 8));
-    let out = match form.vectors {
-        true => elements(product.c) / width,
-        false => elements(product.c),
+    let written = |tensor: &TensorHandle| match form.vectors {
+        true => buffer(&tensor.handle, elements(tensor) / width),
+        false => buffer(&tensor.handle, elements(tensor)),
     };
     let problem = ProblemLaunch::new(
         product.rows as u32,
@@ -375,8 +375,8 @@ pub fn launch_beside(device: &Device, product: &Product<'_>, form: Form, beside:
                 .into(),
             product.weights.map(list).into(),
             product.scatter.map(list).into(),
-            buffer(&product.c.handle, out),
-            buffer(&beside.handle, out),
+            written(product.c),
+            written(beside),
             problem,
             product.rows_of[0] as u32,
             product.a_strides[0] / 8,

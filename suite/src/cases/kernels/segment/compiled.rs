@@ -142,10 +142,6 @@ fn bags(
 }
 
 fn in_registers(compiled: &Compiled, most: u32) {
-    eprintln!(
-        "TEMP {} registers, {} at most",
-        compiled.resources.registers, most
-    );
     compiled.assert_no_local_memory();
     compiled.assert_registers_at_most(most);
 }
