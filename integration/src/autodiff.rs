@@ -283,6 +283,7 @@ fn tracked_sum<B: IndexBackend, C: CheckpointStrategy, R>(
 }
 
 /// The same of a scatter of updates into a target.
+#[allow(clippy::type_complexity, reason = "two tensors of one type")]
 fn tracked_scatter<B: IndexBackend, C: CheckpointStrategy, R>(
     (target, updates): (FloatTensor<Autodiff<B, C>>, FloatTensor<Autodiff<B, C>>),
     index: IntTensor<B>,

@@ -1,4 +1,5 @@
 //! A mixture of experts as an extension of Burn's backends.
+#![allow(clippy::type_complexity, reason = "five tensors of one launch")]
 
 use burn::backend::{
     Backend, backend_extension,
