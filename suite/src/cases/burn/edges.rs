@@ -380,8 +380,8 @@ fn searches_among_nan(rt: &Rt) -> Result<(), Error> {
                 .values
                 .iter()
                 .filter(|element| match side {
-                    Side::Left => element.total_cmp(&value).is_lt(),
-                    Side::Right => element.total_cmp(&value).is_le(),
+                    Side::Left => element.total_cmp(value).is_lt(),
+                    Side::Right => element.total_cmp(value).is_le(),
                 })
                 .count();
             before as f64

@@ -93,7 +93,7 @@ fn summed(rt: &Rt, offsets: &TensorHandle, heads: &[usize]) -> Outcome {
         (20_000, Some(ScanPath::ReduceThenScan)),
         (20_000, None),
     ] {
-        let values: Vec<i32> = (0..length).map(|at| at as i32 % 11 - 5).collect();
+        let values: Vec<i32> = (0..length).map(|at| at % 11 - 5).collect();
         let mut sum = 0;
         let want: Vec<i32> = values
             .iter()

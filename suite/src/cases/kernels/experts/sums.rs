@@ -157,13 +157,13 @@ fn slopes<E: Element, W: Element>(rt: &Rt) -> Result<(), String> {
             .map_err(|error| error.to_string())?;
             let mut of_rows = vec![Right::default(); tokens * k * columns];
             let mut of_weights = vec![Right::default(); tokens * k];
-            for route in 0..tokens * k {
+            for (route, of_weight) in of_weights.iter_mut().enumerate() {
                 let place = given.places.memory[route] as usize;
                 for column in 0..columns {
                     let slope = above.at(&[route / k, column]);
                     let weight = given.weights.at(&[route / k, route % k]);
                     of_rows[place * columns + column].add(slope * weight);
-                    of_weights[route].add(slope * given.rows.at(&[place, column]));
+                    of_weight.add(slope * given.rows.at(&[place, column]));
                 }
             }
             // Below its least normal number f16 has steps, not digits.

@@ -30,11 +30,14 @@ cases! {
 /// What is wrong with the launchers, one fault a line.
 type Outcome = std::result::Result<(), String>;
 
+/// The launcher's call, with its tensors in the order of its arguments.
+type Call<'a> = Box<dyn Fn(&[TensorHandle]) -> Result<()> + 'a>;
+
 /// A launcher with arguments that it takes.
 struct Launcher<'a> {
     name: &'static str,
     arguments: Vec<(&'static str, TensorHandle)>,
-    call: Box<dyn Fn(&[TensorHandle]) -> Result<()> + 'a>,
+    call: Call<'a>,
 }
 
 impl<'a> Launcher<'a> {
