@@ -217,7 +217,7 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// [`Error::Server`] where the device has not got the memory.
+    /// [`Error::Server`](crate::Error::Server) where the device has not got the memory.
     pub fn new(client: &Client, workload: Workload) -> Result<Self> {
         let prepared = Self {
             client: client.clone(),
@@ -234,7 +234,7 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// [`Error::Launch`] where the launcher refuses.
+    /// [`Error::Launch`](crate::Error::Launch) where the launcher refuses.
     pub fn launch(&self, turn: usize) -> Result<()> {
         let set = &self.sets[turn % SETS];
         let (client, keys) = (&self.client, &set.keys);

@@ -17,7 +17,7 @@ use girih::device::Device;
 ///
 /// # Errors
 ///
-/// [`Error::Element`] of what are no floats, [`Error::Strides`]; [`Error::Device`] where the device does not store a type.
+/// [`Error::Element`](girih::Error::Element) of what are no floats, [`Error::Strides`](girih::Error::Strides); [`Error::Device`](girih::Error::Device) where the device does not store a type.
 pub fn activate(
     client: &Client,
     values: &TensorHandle,

@@ -43,7 +43,7 @@ pub struct ExpertRoutes {
 /// `scores` has shape `[T, E]` and any strides. A weight is the softmax of the scores, over all experts, or with `normalise` over the
 /// chosen ones, whose weights then sum to 1. Of equal scores the first is chosen first; NaN is above all numbers, and makes the
 /// token's weights NaN. `ends`, `sources` and `places` are what [`grouped_matmul`](crate::grouped_matmul),
-/// [`gather_matmul`](crate::gather_matmul) and [`combine_experts`] take. Nothing is read back, and every run gives the same.
+/// [`gather_matmul`](crate::gather_matmul) and [`combine_experts`](crate::combine_experts) take. Nothing is read back, and every run gives the same.
 ///
 /// Two launches: one chooses, one places the routes; no sort.
 ///

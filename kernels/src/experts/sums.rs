@@ -16,7 +16,7 @@ use girih::{Error, Result};
 /// Rows added up by token: `out[t, ..] =` the sum over `j` of `weights[t, j] rows[places[t, j], ..]`; without weights the sum of the
 /// rows alone.
 ///
-/// `rows` has shape `[R, N]`, `places` and `weights` `[T, k]`, as [`route_experts`] gives them; the result `[T, N]` is contiguous and of
+/// `rows` has shape `[R, N]`, `places` and `weights` `[T, k]`, as [`route_experts`](crate::route_experts) gives them; the result `[T, N]` is contiguous and of
 /// the rows' type. Sums are of `f32` for halves, rounded once, in the order of `j`: every run gives the same, and nothing is added
 /// atomically. A place out of range adds nothing.
 ///
@@ -106,7 +106,7 @@ pub struct CombineGradients {
 
 /// The gradients of [`combine_experts`] for its rows and weights, given that of its result: one pass over both.
 ///
-/// `places` name each row once, as [`route_experts`] makes them: a row that they do not name would have no gradient, and one named
+/// `places` name each row once, as [`route_experts`](crate::route_experts) makes them: a row that they do not name would have no gradient, and one named
 /// twice that of one of both.
 ///
 /// # Errors

@@ -46,7 +46,7 @@ const CALL: &str = "grouped_matmul";
 ///
 /// # Errors
 ///
-/// As [`matmul`](matmul()); [`Error::Size`] of more than 65,535 groups.
+/// As [`matmul`](crate::matmul())(matmul()); [`Error::Size`](girih::Error::Size) of more than 65,535 groups.
 pub fn grouped_matmul(
     client: &Client,
     a: &TensorHandle,
@@ -66,7 +66,7 @@ pub fn grouped_matmul(
 ///
 /// # Errors
 ///
-/// As [`grouped_matmul`]; of `out` also [`Error::Overlap`].
+/// As [`grouped_matmul`]; of `out` also [`Error::Overlap`](girih::Error::Overlap).
 pub fn grouped_matmul_into(
     client: &Client,
     a: &TensorHandle,

@@ -27,7 +27,7 @@ impl Routed {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`], or [`Error::Server`] where the kernel failed.
+    /// [`Error::OutOfRange`](girih::Error::OutOfRange), or [`Error::Server`](girih::Error::Server) where the kernel failed.
     pub fn check(self) -> Result<()> {
         self.gather.check()?;
         self.scatter.check()
@@ -152,7 +152,7 @@ pub fn explain_gather_matmul(
 ///
 /// # Errors
 ///
-/// As [`grouped_matmul`](super::grouped_matmul) and [`scatter_into`](crate::scatter_into); [`Error::Argument`] where the lists
+/// As [`grouped_matmul`](super::grouped_matmul) and [`scatter_into`](crate::scatter_into); [`Error::Argument`](girih::Error::Argument) where the lists
 /// do not say how many rows there are.
 pub fn gather_matmul_scatter_into(
     client: &Client,
