@@ -142,7 +142,7 @@ const MOST_ROWS: usize = 8;
 
 /// Teams as wide as rows are, of a plane at most, and what each unit has in flight: of rows that come in runs of so many on average.
 ///
-/// Runs shorter than a batch never fill it, and registers kept for it only keep teams away.
+/// Runs shorter than a batch never fill it: to ask for one would only be one step more.
 pub(crate) fn plan(device: &Device, rules: Rules, vectors: usize, run: usize) -> Plan {
     let hardware = &device.client().properties().hardware;
     let units = 1u32 << hardware.max_units_per_cube.clamp(1, 256).ilog2();

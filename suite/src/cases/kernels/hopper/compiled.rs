@@ -245,7 +245,7 @@ fn gathered_and_scattered_rows_compile(toolkit: &Toolkit) -> Result<(), Error> {
     compile(toolkit, Form { share, ..form }, [BF16; 2])?.assert_ptx("multicast::cluster");
     for bounds in [Bounds::Clamp, Bounds::Wrap, Bounds::Report] {
         let compiled = compile(toolkit, Form { bounds, ..form }, [BF16; 2])?;
-        let records = compiled.count_ptx("min.u32");
+        let records = compiled.count_ptx("gpu.global.min.u32");
         assert_eq!(records > 0, bounds == Bounds::Report, "{}", compiled.ptx);
     }
     for (writing, output) in [

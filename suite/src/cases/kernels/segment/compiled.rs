@@ -16,7 +16,7 @@ cases! {
     in Toolkit;
     sums_of_segments_have_eight_rows_in_flight,
     sums_of_bags_have_eight_rows_in_flight,
-    short_runs_in_order_take_few_registers,
+    runs_in_order_take_few_registers,
     means_of_bags_of_halves_move_16_bytes,
     extremes_keep_to_registers,
     weighted_sums_keep_to_registers,
@@ -171,9 +171,9 @@ fn sums_of_bags_have_eight_rows_in_flight(toolkit: &Toolkit) -> Result<(), Error
     Ok(())
 }
 
-/// Rows of a table's gradient, of which few come together: more teams at a time are worth more than rows in flight.
-fn short_runs_in_order_take_few_registers(toolkit: &Toolkit) -> Result<(), Error> {
-    let short = Plan {
+/// Rows of a table's gradient, of which few come together.
+fn runs_in_order_take_few_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    let plan = Plan {
         batch: 4,
         ..plan(Kind::Sum, 1)
     };
@@ -187,11 +187,7 @@ fn short_runs_in_order_take_few_registers(toolkit: &Toolkit) -> Result<(), Error
         ..all
     };
     for (lists, most) in [(all, 64), (without, 56)] {
-        let compiled = reduce(toolkit, F32, 4, short, lists)?;
-        in_registers(&compiled, most);
-        let long = reduce(toolkit, F32, 4, plan(Kind::Sum, 1), lists)?;
-        let [short, long] = [&compiled, &long].map(|compiled| compiled.resources.registers);
-        assert!(short < long, "{short} of 4 rows, {long} of 8");
+        in_registers(&reduce(toolkit, F32, 4, plan, lists)?, most);
     }
     Ok(())
 }
