@@ -17,7 +17,11 @@ use girih::device::Device;
 ///
 /// # Errors
 ///
-/// [`Error::Element`](girih::Error::Element) of what are no floats, [`Error::Strides`](girih::Error::Strides); [`Error::Device`](girih::Error::Device) where the device does not store a type.
+/// [`Error::Element`] of what are no floats, [`Error::Strides`]; [`Error::Device`] where the device does not store a type.
+///
+/// [`Error::Element`]: girih::Error::Element
+/// [`Error::Strides`]: girih::Error::Strides
+/// [`Error::Device`]: girih::Error::Device
 pub fn activate(
     client: &Client,
     values: &TensorHandle,

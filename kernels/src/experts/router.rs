@@ -42,8 +42,8 @@ pub struct ExpertRoutes {
 ///
 /// `scores` has shape `[T, E]` and any strides. A weight is the softmax of the scores, over all experts, or with `normalise` over the
 /// chosen ones, whose weights then sum to 1. Of equal scores the first is chosen first; NaN is above all numbers, and makes the
-/// token's weights NaN. `ends`, `sources` and `places` are what [`grouped_matmul`](crate::grouped_matmul),
-/// [`gather_matmul`](crate::gather_matmul) and [`combine_experts`](crate::combine_experts) take. Nothing is read back, and every run gives the same.
+/// token's weights NaN. `ends`, `sources` and `places` are what [`grouped_matmul`],
+/// [`gather_matmul`] and [`combine_experts`] take. Nothing is read back, and every run gives the same.
 ///
 /// Two launches: one chooses, one places the routes; no sort.
 ///
@@ -75,6 +75,10 @@ pub struct ExpertRoutes {
 /// [`Error::Rank`], [`Error::Strides`]; [`Error::Element`] of scores that are no floats; [`Error::Argument`] of a `k` that is 0 or more
 /// than there are experts; [`Error::Size`] of more than 2048 experts, or 2^31 - 1 routes; [`Error::Device`] where the device does not
 /// store a type.
+///
+/// [`grouped_matmul`]: crate::grouped_matmul
+/// [`gather_matmul`]: crate::gather_matmul
+/// [`combine_experts`]: crate::combine_experts
 pub fn route_experts(
     client: &Client,
     scores: &TensorHandle,

@@ -16,7 +16,7 @@ use girih::{Error, Result};
 /// Rows added up by token: `out[t, ..] =` the sum over `j` of `weights[t, j] rows[places[t, j], ..]`; without weights the sum of the
 /// rows alone.
 ///
-/// `rows` has shape `[R, N]`, `places` and `weights` `[T, k]`, as [`route_experts`](crate::route_experts) gives them; the result `[T, N]` is contiguous and of
+/// `rows` has shape `[R, N]`, `places` and `weights` `[T, k]`, as [`route_experts`] gives them; the result `[T, N]` is contiguous and of
 /// the rows' type. Sums are of `f32` for halves, rounded once, in the order of `j`: every run gives the same, and nothing is added
 /// atomically. A place out of range adds nothing.
 ///
@@ -45,6 +45,8 @@ use girih::{Error, Result};
 /// # Errors
 ///
 /// [`Error::Rank`], [`Error::Shape`], [`Error::Element`], [`Error::Strides`]; [`Error::Device`] where the device does not store a type.
+///
+/// [`route_experts`]: crate::route_experts
 pub fn combine_experts(
     client: &Client,
     rows: &TensorHandle,
@@ -106,13 +108,15 @@ pub struct CombineGradients {
 
 /// The gradients of [`combine_experts`] for its rows and weights, given that of its result: one pass over both.
 ///
-/// `places` name each row once, as [`route_experts`](crate::route_experts) makes them: a row that they do not name would have no gradient, and one named
+/// `places` name each row once, as [`route_experts`] makes them: a row that they do not name would have no gradient, and one named
 /// twice that of one of both.
 ///
 /// # Errors
 ///
 /// As [`combine_experts`]; [`Error::Shape`] and [`Error::Element`] of the gradient; [`Error::Argument`] where there are other places than
 /// rows.
+///
+/// [`route_experts`]: crate::route_experts
 pub fn combine_experts_backward(
     client: &Client,
     gradient: &TensorHandle,

@@ -21,7 +21,7 @@ use girih::device::Device;
 /// | backend | how |
 /// |---|---|
 /// | any | tiles of both operands in shared memory, a block of the result in each unit's registers |
-/// | GPU with tensor cores | as [`MatmulPath`](crate::MatmulPath) says |
+/// | GPU with tensor cores | as [`MatmulPath`] says |
 ///
 /// ```
 /// use cubecl::{client::Client, prelude::*, std::tensor::TensorHandle};
@@ -51,8 +51,16 @@ use girih::device::Device;
 ///
 /// # Errors
 ///
-/// [`Error::Rank`](girih::Error::Rank), [`Error::Shape`](girih::Error::Shape), [`Error::Element`](girih::Error::Element), [`Error::Strides`](girih::Error::Strides); [`Error::Argument`](girih::Error::Argument) of the options;
-/// [`Error::Device`](girih::Error::Device) where the device does not store a type, or has not the path asked for.
+/// [`Error::Rank`], [`Error::Shape`], [`Error::Element`], [`Error::Strides`]; [`Error::Argument`] of the options;
+/// [`Error::Device`] where the device does not store a type, or has not the path asked for.
+///
+/// [`MatmulPath`]: crate::MatmulPath
+/// [`Error::Rank`]: girih::Error::Rank
+/// [`Error::Shape`]: girih::Error::Shape
+/// [`Error::Element`]: girih::Error::Element
+/// [`Error::Strides`]: girih::Error::Strides
+/// [`Error::Argument`]: girih::Error::Argument
+/// [`Error::Device`]: girih::Error::Device
 pub fn matmul(
     client: &Client,
     a: &TensorHandle,
@@ -88,8 +96,11 @@ pub fn matmul_into(
 ///
 /// # Errors
 ///
-/// [`Error::Element`](girih::Error::Element) of a type that has no products, [`Error::Device`](girih::Error::Device) where the device does not store it, or what it is summed
+/// [`Error::Element`] of a type that has no products, [`Error::Device`] where the device does not store it, or what it is summed
 /// in.
+///
+/// [`Error::Element`]: girih::Error::Element
+/// [`Error::Device`]: girih::Error::Device
 pub fn supports_matmul(client: &Client, element: cubecl::ir::ElemType) -> Result<()> {
     let device = Device::of(client);
     check::element("matmul", &device, element)?;

@@ -18,7 +18,7 @@ const CALL: &str = "grouped_matmul";
 ///
 /// `a` has shape `[R, K]`, `b` `[E, K, N]`, of any strides. `ends` has E integers in ascending order: group `e` has the rows
 /// from `ends[e - 1]`, or 0, up to `ends[e]`. They are on the device, as [`scan`](fn@crate::scan) makes them of
-/// [`bincount`](crate::bincount)s, and are not read back. A group may be empty, or have all rows. Ends out of `0..=R` are put within, and an
+/// [`bincount`]s, and are not read back. A group may be empty, or have all rows. Ends out of `0..=R` are put within, and an
 /// end before the one before it is an empty group. Rows after the last end are in no group: they are 0.
 ///
 /// ```
@@ -46,7 +46,10 @@ const CALL: &str = "grouped_matmul";
 ///
 /// # Errors
 ///
-/// As [`matmul`](crate::matmul())(matmul()); [`Error::Size`](girih::Error::Size) of more than 65,535 groups.
+/// As [`matmul`](crate::matmul()); [`Error::Size`] of more than 65,535 groups.
+///
+/// [`bincount`]: crate::bincount
+/// [`Error::Size`]: girih::Error::Size
 pub fn grouped_matmul(
     client: &Client,
     a: &TensorHandle,

@@ -152,8 +152,12 @@ pub fn explain_gather_matmul(
 ///
 /// # Errors
 ///
-/// As [`grouped_matmul`](super::grouped_matmul) and [`scatter_into`](crate::scatter_into); [`Error::Argument`](girih::Error::Argument) where the lists
+/// As [`grouped_matmul`] and [`scatter_into`]; [`Error::Argument`] where the lists
 /// do not say how many rows there are.
+///
+/// [`grouped_matmul`]: super::grouped_matmul
+/// [`scatter_into`]: crate::scatter_into
+/// [`Error::Argument`]: girih::Error::Argument
 pub fn gather_matmul_scatter_into(
     client: &Client,
     a: &TensorHandle,
