@@ -36,7 +36,7 @@ const DIGITS: usize = 256;
 ///
 /// | rows | how |
 /// |---|---|
-/// | short, or more than some thousand of their keys wanted, or more rows than the grid has cubes along an axis | sorted |
+/// | short, or more than some thousand of their keys wanted | sorted |
 /// | others | digit by digit from the highest, the last one wanted is found; then those before it are collected, and sorted |
 ///
 /// CUDA and the CPU do the latter in one launch, whose cubes wait for each other after each digit, if there are no more rows
@@ -91,11 +91,7 @@ pub fn top_k(
     let rows = Rows::new(keys, axis);
     let most = most_in_one_cube(&device, keys.dtype, index, [rows.rows, k]);
     let select = Select::new(&device, keys.dtype, index, largest)?;
-    // A row has a cube of its own along one axis of the grid.
-    let (across, down, _) = client.properties().hardware.max_cube_count;
-    let many = rows.rows > across.min(down) as usize;
-    let sorts_all =
-        len <= 2 * most || k > most || k == 0 || rows.rows == 0 || len >= 1 << 31 || many;
+    let sorts_all = len <= 2 * most || k > most || k == 0 || rows.rows == 0 || len >= 1 << 31;
     match select {
         Some(select) if !sorts_all => {
             let (found, places) = select.launch(&device, &rows, keys, k, &options)?;

@@ -1,6 +1,7 @@
 //! What lies around the products of a mixture of experts: routers, sums by token, activations.
 
 pub mod activations;
+#[cfg(feature = "offline")]
 pub mod compiled;
 mod plan;
 mod router;
