@@ -7,7 +7,7 @@ use crate::scan::cubes;
 use crate::segment::gradient::each;
 use crate::segment::rows::{Rows, address, buffer, room};
 use cubecl::client::Client;
-use cubecl::ir::ElemType;
+use cubecl::ir::{ElemType, FloatKind};
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
@@ -158,7 +158,7 @@ pub fn combine_experts_backward(
         let gradient = Rows::new(client, gradient);
         let width = rows.width(&device).min(gradient.width(&device));
         let vectors = rows.columns / width;
-        let teams = teams(&device, vectors, chosen);
+        let teams = teams(&device, sums, vectors, chosen);
         let all = routes.div_ceil((teams.units / teams.team) as usize);
         let turns = match device.target() {
             // A cube of a CPU costs more than a row.
@@ -199,11 +199,13 @@ pub fn combine_experts_backward(
 }
 
 /// A team as wide as rows are, of a plane at most.
-fn teams(device: &Device, vectors: usize, chosen: usize) -> Teams {
+fn teams(device: &Device, sums: ElemType, vectors: usize, chosen: usize) -> Teams {
     let hardware = &device.client().properties().hardware;
     let plane = 1u32 << hardware.plane_size_min.max(1).ilog2();
     let team = match device.target() {
         Target::Cpu => 1,
+        // WGSL passes no f64 from lane to lane.
+        Target::Wgsl if sums == ElemType::Float(FloatKind::F64) => 1,
         _ => plane.min(vectors.next_power_of_two().min(64) as u32),
     };
     let units = units(device);
