@@ -11,6 +11,7 @@ use crate::workload::{Data, Dtype, Op, Way, Workload};
 use cubecl::client::Client;
 use girih::Bounds;
 use girih::device::{Device, Target};
+use girih_kernels::raw::scan::Pipeline;
 use girih_kernels::{Duplicates, ScatterPath};
 
 /// Elements of a row, where the workload does not vary them.
@@ -46,6 +47,8 @@ struct Scale {
     launches_of_few_rows: usize,
     /// Elements of lists that are scanned.
     lengths: &'static [usize],
+    /// Planes, vectors, places, cubes and planes that combine of the pipelines that scan them.
+    pipelines: &'static [[usize; 5]],
     /// Bytes of rows that are copied, as many as are gathered.
     copied_widths: &'static [usize],
     /// Bytes of rows that are gathered by bulk copies, and how many rows a cube has.
@@ -64,6 +67,22 @@ const LARGE: Scale = Scale {
     },
     launches_of_few_rows: 1000,
     lengths: &[1 << 20, 1 << 24, 1 << 28],
+    pipelines: &[
+        [8, 8, 6, 1, 2],
+        [8, 8, 7, 1, 2],
+        [8, 8, 5, 1, 2],
+        [8, 8, 4, 1, 2],
+        [8, 8, 6, 1, 4],
+        [16, 4, 6, 1, 4],
+        [8, 8, 3, 2, 2],
+        [8, 4, 12, 1, 4],
+        [8, 4, 6, 2, 2],
+        [8, 4, 4, 3, 2],
+        [4, 8, 6, 2, 2],
+        [8, 2, 12, 2, 2],
+        [8, 2, 6, 4, 2],
+        [16, 8, 3, 1, 4],
+    ],
     copied_widths: &[64, 128, 256, 512, 1024, 2048, 4096],
     bulk: &[
         (512, &[8, 16, 32]),
@@ -85,6 +104,7 @@ const SMALL: Scale = Scale {
     },
     launches_of_few_rows: 20,
     lengths: &[1 << 20],
+    pipelines: &[],
     copied_widths: &[512],
     bulk: &[],
 };
@@ -137,7 +157,19 @@ impl Options {
         }
         workloads.extend(scatters(rows));
         for &length in scale.lengths {
-            workloads.push(Workload::scan(length));
+            let scan = Workload::scan(length);
+            workloads.push(scan);
+            workloads.extend(scale.pipelines.iter().map(
+                |&[planes, vectors, stages, cubes, reducers]| {
+                    scan.pipelined(Pipeline {
+                        planes,
+                        vectors,
+                        stages,
+                        cubes,
+                        reducers,
+                    })
+                },
+            ));
             for op in [Op::Nonzero, Op::MaskedSelect] {
                 workloads.push(Workload::compaction(op, length));
             }
@@ -178,10 +210,13 @@ impl Options {
     pub fn only(mut self, filters: &[String]) -> Self {
         let wanted =
             |name: String| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
-        // A trial, which has to be asked for: where it fails it takes the device with it.
-        let trials = filters.iter().any(|filter| filter.contains("bulk"));
-        self.plans
-            .retain(|plan| trials || plan.workload.way == Way::Launcher);
+        let names = |text: &str| filters.iter().any(|filter| filter.contains(text));
+        self.plans.retain(|plan| match plan.workload.way {
+            Way::Launcher => true,
+            // Trials, which have to be asked for: where one fails it takes the device with it.
+            Way::Bulk(_) | Way::Path(_) => names("bulk"),
+            Way::Pipelined(_) => names("scan") || names("pipelined"),
+        });
         self.plans.retain(|plan| wanted(plan.workload.name()));
         self.collectives.retain(|plan| wanted(plan.workload.name()));
         self.sorts.retain(|plan| wanted(plan.workload.name()));
@@ -298,6 +333,13 @@ mod tests {
                 .all(|p| p.workload.way != Way::Launcher)
         );
         assert!(!trials.plans().is_empty());
+        let scans = all.clone().only(&["scan".into()]);
+        let staying = |plan: &&Plan| matches!(plan.workload.way, Way::Pipelined(_));
+        assert!(scans.plans().iter().all(|p| p.workload.op == Op::Scan));
+        assert_eq!(
+            scans.plans().iter().filter(staying).count(),
+            LARGE.pipelines.len() * LARGE.lengths.len()
+        );
         let chosen = all.clone().only(&["scatter_set".into(), "copy".into()]);
         let ops: Vec<_> = chosen.plans().iter().map(|p| p.workload.op).collect();
         assert!(ops.contains(&Op::Copy) && ops.contains(&Op::ScatterSet));

@@ -10,6 +10,7 @@ use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
 use girih_kernels::raw::gather_bulk;
+use girih_kernels::raw::scan::pipelined_states;
 use girih_kernels::{
     CompactOptions, ScanOperation, ScanOptions, ScatterMode, gather_into, nonzero, scan_into,
     scatter_into, select,
@@ -68,8 +69,13 @@ impl Prepared {
                 None
             }
             Op::Scan => {
-                let options = ScanOptions::inclusive();
-                scan_into(&self.client, source, output, 0, ScanOperation::Sum, options)?;
+                if let Way::Pipelined(pipeline) = way {
+                    let device = Device::of(&self.client);
+                    pipelined_states(&device, source, output, false, pipeline)?;
+                } else {
+                    let options = ScanOptions::inclusive();
+                    scan_into(&self.client, source, output, 0, ScanOperation::Sum, options)?;
+                }
                 None
             }
             Op::Nonzero | Op::MaskedSelect => {
@@ -89,7 +95,7 @@ impl Prepared {
                     gather_bulk(&self.client, source, index, output, rows)?;
                     None
                 }
-                Way::Launcher | Way::Path(_) => {
+                Way::Launcher | Way::Path(_) | Way::Pipelined(_) => {
                     let client = &self.client;
                     Some(gather_into(client, source, index, output, 0, bounds)?)
                 }

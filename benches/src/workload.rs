@@ -5,6 +5,7 @@ use cubecl::client::Client;
 use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use girih::Bounds;
 use girih::device::Device;
+use girih_kernels::raw::scan::{Pipeline, require_pipelined};
 use girih_kernels::raw::supports_bulk;
 use girih_kernels::{
     Duplicates, ScatterMode, ScatterOptions, ScatterPath, supports_gather, supports_scan,
@@ -157,7 +158,7 @@ impl Serialize for Data {
     }
 }
 
-/// How a gather is done.
+/// How a gather, a scan or a scatter is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Way {
     /// As the launcher does it.
@@ -167,6 +168,8 @@ pub enum Way {
     Bulk(usize),
     /// By these kernels of a scatter.
     Path(ScatterPath),
+    /// By cubes of a scan that stay.
+    Pipelined(Pipeline),
 }
 
 impl Way {
@@ -176,6 +179,18 @@ impl Way {
             Self::Launcher => None,
             Self::Bulk(rows) => Some(format!("bulk {rows}")),
             Self::Path(path) => Some(format!("by {path:?}").to_lowercase()),
+            Self::Pipelined(pipeline) => {
+                let Pipeline {
+                    planes,
+                    vectors,
+                    stages,
+                    cubes,
+                    reducers,
+                } = pipeline;
+                Some(format!(
+                    "pipelined {planes}x{vectors} s{stages} c{cubes} r{reducers}"
+                ))
+            }
         }
     }
 }
@@ -197,7 +212,7 @@ pub struct Workload {
     pub bounds: Bounds,
     /// What is promised of several rows that are scattered to one place.
     pub duplicates: Duplicates,
-    /// How a gather or scatter is done.
+    /// How it is done.
     pub way: Way,
 }
 
@@ -243,6 +258,14 @@ impl Workload {
         Self::scatter(Op::Scan, length, 1, Data::InOrder)
     }
 
+    /// The same sums by cubes that stay.
+    pub const fn pipelined(self, pipeline: Pipeline) -> Self {
+        Self {
+            way: Way::Pipelined(pipeline),
+            ..self
+        }
+    }
+
     /// A compaction of a list of f32 of which half are kept.
     pub const fn compaction(op: Op, length: usize) -> Self {
         Self::scatter(op, length, 1, Data::InOrder)
@@ -283,7 +306,7 @@ impl Workload {
             duplicates: self.duplicates,
             path: match self.way {
                 Way::Path(path) => Some(path),
-                Way::Launcher | Way::Bulk(_) => None,
+                Way::Launcher | Way::Bulk(_) | Way::Pipelined(_) => None,
             },
         }
     }
@@ -344,8 +367,10 @@ impl Workload {
     pub fn supported(&self, client: &Client) -> girih::Result<()> {
         let device = Device::of(client);
         let elem = self.dtype.elem();
-        if let Way::Bulk(_) = self.way {
-            supports_bulk(&device)?;
+        match self.way {
+            Way::Bulk(_) => supports_bulk(&device)?,
+            Way::Pipelined(_) => require_pipelined(&device, self.op.name())?,
+            Way::Launcher | Way::Path(_) => {}
         }
         match (self.op, self.op.mode()) {
             (Op::Scan | Op::Nonzero | Op::MaskedSelect, _) => supports_scan(client, elem)?,
@@ -413,6 +438,8 @@ mod tests {
             gather.under(Bounds::Report).name(),
             "gather f32 8x16 report"
         );
+        let scan = Workload::scan(8).pipelined(Pipeline::of(227 << 10));
+        assert_eq!(scan.name(), "scan f32 8x1 pipelined 8x8 s6 c1 r2");
         let add = Workload::scatter(Op::ScatterAdd, 8, 16, Data::Among(4));
         assert_eq!(add.name(), "scatter_add f32 8x16 4 rows");
     }

@@ -136,10 +136,10 @@ impl<'a> Compaction<'a> {
     /// The path asked for, if it can be taken, or the device's.
     fn path(&self, count: ElemType) -> Result<ScanPath> {
         match self.options.path {
-            Some(ScanPath::Direct) => Err(Error::Argument {
+            Some(path @ (ScanPath::Direct | ScanPath::Pipelined)) => Err(Error::Argument {
                 call: self.call,
                 argument: "path",
-                given: "Direct".into(),
+                given: format!("{path:?}"),
                 allowed: "LookBack or ReduceThenScan".into(),
             }),
             Some(ScanPath::LookBack) => {

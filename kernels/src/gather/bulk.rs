@@ -169,10 +169,15 @@ pub fn gather_bulk(
 ///
 /// [`Error::Device`] of one that does not.
 pub fn supports_bulk(device: &Device) -> Result<()> {
+    let has = copies_in_bulk(device);
+    device.require(has, "gather_bulk", "bulk copies to shared memory")
+}
+
+/// The same as a truth value.
+pub(crate) fn copies_in_bulk(device: &Device) -> bool {
     let properties = device.client().properties();
     let capability = properties.identity.fingerprint.strip_prefix("ptx_sm");
     let digits: Option<String> =
         capability.map(|text| text.chars().take_while(char::is_ascii_digit).collect());
-    let has = digits.and_then(|digits| digits.parse::<u32>().ok()) >= Some(90);
-    device.require(has, "gather_bulk", "bulk copies to shared memory")
+    digits.and_then(|digits| digits.parse::<u32>().ok()) >= Some(90)
 }

@@ -3,6 +3,7 @@
 use super::kernels::look_back_kernel;
 use super::operator::ScanOperator;
 use super::path::{Exactness, lanes, prefers_look_back};
+use super::pipelined::{self, Pipeline};
 use super::rows::Rows;
 use super::states::States;
 use super::tile::TilePlan;
@@ -33,6 +34,13 @@ pub(crate) fn scan<O: ScanOperator>(
 ) -> Result<ScanPath> {
     let mut rows = Rows::new(input, output, axis, options);
     rows.is_made = is_made;
+    if options.path == Some(ScanPath::Pipelined) {
+        let hardware = &device.client().properties().hardware;
+        let pipeline = Pipeline::of(hardware.max_shared_memory_size);
+        pipelined::require(device, &rows, pipeline)?;
+        pipelined::pipelined::<O>(device, &rows, pipeline);
+        return Ok(ScanPath::Pipelined);
+    }
     let (rows, plan) = shaped(device, rows, options.path);
     let parts = match &plan {
         Some(plan) => rows.length.div_ceil(plan.tile()),

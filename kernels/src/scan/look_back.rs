@@ -20,7 +20,7 @@
 
 use super::operator::{By, ScanOperator};
 use cubecl::prelude::*;
-use girih::memory::blocks::Orders;
+use girih::memory::blocks::{Ordered, Orders};
 use girih::prelude::*;
 
 /// Nothing is known of the tile yet.
@@ -157,6 +157,30 @@ fn state_of(mark: u32, launch: u32) -> u32 {
     // Of this launch it is above the launch's number by the state; of an earlier one it wraps, or is 0.
     let state = mark - launch * 4u32;
     select(state <= ALL, state, NOTHING)
+}
+
+/// Publishes the own total of a tile, of up to 32 bits; by one unit.
+#[cube]
+pub(super) fn publish_own<A: Numeric>(states: &[Atomic<u64>], launch: u32, tile: usize, total: A) {
+    publish::<A, Ordered>(states, launch, tile, total, OWN);
+}
+
+/// The word that a tile has published last, of totals of up to 32 bits.
+#[cube]
+pub(super) fn peek_word(states: &[Atomic<u64>], tile: usize) -> u64 {
+    states[tile].at::<Device>().load::<Relaxed>()
+}
+
+/// Whether a word says a total in this launch.
+#[cube]
+pub(super) fn says_total(word: u64, launch: u32) -> bool {
+    state_of(u32::cast_from(word), launch) != NOTHING
+}
+
+/// The total that a word says.
+#[cube]
+pub(super) fn total_of<A: Numeric>(word: u64) -> A {
+    of_bits::<A>(word >> 32u64)
 }
 
 /// What the row has before its tile number `index`, whose state is number `tile`: by a whole plane, which looks at as many

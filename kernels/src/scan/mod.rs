@@ -6,6 +6,7 @@ mod launch;
 mod look_back;
 mod operator;
 mod path;
+mod pipelined;
 mod place;
 mod rows;
 mod runs;
@@ -22,7 +23,8 @@ pub(crate) mod raw {
     };
     pub use super::launch::look_back_states;
     pub use super::operator::{Max, Min, Product, Sum};
-    pub use super::path::require_look_back;
+    pub use super::path::{require_look_back, require_pipelined};
+    pub use super::pipelined::{Form, Pipeline, pipelined_kernel, pipelined_states};
     pub use super::place::Cuts;
     pub use super::runs::{RunPlan, Runs, RunsCompilationArg};
     pub use super::tile::TilePlan;
@@ -72,6 +74,12 @@ pub enum ScanPath {
     /// It needs atomics of 64 bits at device scope, and cubes that begin in the order of their numbers and go on while others
     /// wait: CUDA has both, and the CPU, whose cubes run one after another. Which totals a cube finds depends on the run, and so does the rounding of floats.
     LookBack,
+    /// One pass over the data by cubes that stay: tiles are fetched ahead, combined as soon as they have come, and scanned once
+    /// all tiles before them are.
+    ///
+    /// It scans one list without segments, of elements of 4 bytes that lie next to each other from a multiple of 16 bytes on, in the
+    /// input and the output, on NVIDIA GPUs from sm_90 on. It always combines in the same way. The launcher does not choose it.
+    Pipelined,
     /// Parts are combined, their totals scanned, and the parts read again and scanned. It runs anywhere, and always
     /// combines in the same way.
     ReduceThenScan,

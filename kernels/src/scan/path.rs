@@ -2,6 +2,7 @@
 
 use super::look_back::words;
 use super::{CALL, Determinism, ScanOptions, ScanPath};
+use crate::gather::bulk::copies_in_bulk;
 use cubecl::ir::{ElemType, UIntKind};
 use girih::device::{Device, Target};
 use girih::memory::{AtomicAccess, MemoryOrder, MemoryScope, Operation};
@@ -23,6 +24,9 @@ pub(crate) fn require(
     exactness: Exactness,
     options: &ScanOptions<'_>,
 ) -> Result<()> {
+    if options.path == Some(ScanPath::Pipelined) {
+        return require_pipelined(device, CALL);
+    }
     if options.path != Some(ScanPath::LookBack) {
         return Ok(());
     }
@@ -58,6 +62,23 @@ pub fn require_look_back(device: &Device, call: &'static str, sum: ElemType) -> 
     };
     for (operation, order) in [(Operation::Load, load), (Operation::Store, store)] {
         let access = AtomicAccess::new(operation, word).ordered(order, MemoryScope::Device);
+        device.require_atomic(call, &access)?;
+    }
+    Ok(())
+}
+
+/// An error that names what the device lacks for pipelined scans, if it lacks anything.
+pub fn require_pipelined(device: &Device, call: &'static str) -> Result<()> {
+    let copies = copies_in_bulk(device) && lanes(device) == Some(32);
+    device.require(
+        copies,
+        call,
+        "bulk copies to shared memory, for pipelined scans",
+    )?;
+    let word = ElemType::UInt(UIntKind::U64);
+    for operation in [Operation::Load, Operation::Store, Operation::Add] {
+        let access = AtomicAccess::new(operation, word);
+        let access = access.ordered(MemoryOrder::Relaxed, MemoryScope::Device);
         device.require_atomic(call, &access)?;
     }
     Ok(())

@@ -16,6 +16,9 @@ thread_local! {
     static KEPT: RefCell<Vec<States>> = RefCell::default();
 }
 
+/// Words after the states, whose first one counts tickets, apart from what tiles publish: a line of the cache.
+const TICKETS: usize = 16;
+
 /// States of tiles for one launch.
 #[derive(Clone)]
 pub(crate) struct States {
@@ -78,8 +81,9 @@ impl States {
 
     /// States that are all 0, for the first launch.
     fn cleared(device: &Device, words: usize, of_tile: usize, used: usize) -> Self {
+        let words = words.next_multiple_of(TICKETS);
         Self {
-            handle: zeroed(device, words * 8),
+            handle: zeroed(device, (words + TICKETS) * 8),
             words,
             of_tile,
             launch: 1,
@@ -87,10 +91,15 @@ impl States {
         }
     }
 
-    /// All words as a kernel argument.
+    /// All words as a kernel argument, that of tickets included.
     pub(crate) fn arg(&self) -> BufferArg {
         // SAFETY: the handle was made for so many words.
-        unsafe { BufferArg::from_raw_parts(self.handle.clone(), self.words) }
+        unsafe { BufferArg::from_raw_parts(self.handle.clone(), self.words + TICKETS) }
+    }
+
+    /// Which word counts tickets: 0 before a launch, and to be 0 again after one that takes some.
+    pub(crate) fn tickets(&self) -> usize {
+        self.words
     }
 
     /// The words that the launch uses.

@@ -231,23 +231,30 @@ fn scan_lanes<A: Numeric, O: ScanOperator>(
     (scanned, cut)
 }
 
-/// Reads the tile that begins at `first` of its row and scans it, with one barrier of the cube.
+/// What a plane has of a tile: its vectors one after another.
+#[derive(CubeType)]
+pub(super) struct PlaneRun<A: Numeric> {
+    /// What the plane has before each of the unit's vectors.
+    pub(super) before: Array<A>,
+    /// Bit `v`: a segment begins in the plane's run before the unit's vector `v`.
+    pub(super) cuts: u32,
+    /// What the run has since the last beginning of a segment.
+    pub(super) total: A,
+    /// Whether a segment begins in the run.
+    pub(super) is_cut: bool,
+}
+
+/// Scans the unit's vectors, each by itself, and tells what the plane has before them.
 #[cube]
-pub(crate) fn scan_tile<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator>(
-    vectors: &[Vector<E, N>],
-    input: &[E],
-    starts: &Heads<F>,
-    row: Row,
-    first: usize,
+pub(super) fn scan_run<A: Numeric, O: ScanOperator>(
+    items: &mut Array<A>,
+    heads: u32,
     #[comptime] plan: TilePlan,
-) -> Scanned<A> {
+) -> PlaneRun<A> {
     let plane = this_plane();
     let width = comptime!(plan.width);
     let any = comptime!(plan.cuts.any());
-    let mut items = load::<E, A, N, O>(vectors, input, row, first, plan);
-    let heads = heads::<F>(starts, row, first, plan);
-    scan_vectors::<A, O>(&mut items, heads, plan);
-
+    scan_vectors::<A, O>(items, heads, plan);
     let mut before = Array::<A>::new(comptime!(plan.vectors));
     let mut cuts = 0u32;
     let mut run = O::identity::<A>();
@@ -274,15 +281,37 @@ pub(crate) fn scan_tile<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator
             run = O::combine::<A>(run, whole);
         }
     }
+    PlaneRun::<A> {
+        before,
+        cuts,
+        total: run,
+        is_cut: run_cut,
+    }
+}
+
+/// Reads the tile that begins at `first` of its row and scans it, with one barrier of the cube.
+#[cube]
+pub(crate) fn scan_tile<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator>(
+    vectors: &[Vector<E, N>],
+    input: &[E],
+    starts: &Heads<F>,
+    row: Row,
+    first: usize,
+    #[comptime] plan: TilePlan,
+) -> Scanned<A> {
+    let any = comptime!(plan.cuts.any());
+    let mut items = load::<E, A, N, O>(vectors, input, row, first, plan);
+    let heads = heads::<F>(starts, row, first, plan);
+    let plane_run = scan_run::<A, O>(&mut items, heads, plan);
 
     let planes = comptime!(plan.planes);
     let mut runs = shared::<A>(planes);
     let mut run_cuts = shared::<u32>(planes);
     let own = UNIT_POS / comptime!(plan.lanes as u32);
     if UNIT_POS % comptime!(plan.lanes as u32) == 0u32 {
-        runs[own as usize] = run;
+        runs[own as usize] = plane_run.total;
         if any {
-            run_cuts[own as usize] = u32::cast_from(run_cut);
+            run_cuts[own as usize] = u32::cast_from(plane_run.is_cut);
         }
     }
     sync_cube();
@@ -307,8 +336,8 @@ pub(crate) fn scan_tile<E: Numeric, A: Numeric, F: Int, N: Size, O: ScanOperator
     Scanned::<A> {
         items,
         heads,
-        before,
-        cuts,
+        before: plane_run.before,
+        cuts: plane_run.cuts,
         lead,
         lead_cut,
         total,

@@ -1,7 +1,7 @@
 //! Scans by look-back: every cube finds what the cubes before it have, however they come to run.
 //!
 //! A round scans with the kernel of `girih_kernels::scan` itself: 64-bit integers, whose totals need an order to be handed on, or 32-bit
-//! ones, which need none, by the launcher's call. Every element of every result is compared.
+//! ones, which need none, by the launcher's call: by look-back, or by cubes that stay where the device has them. Every element of every result is compared.
 
 use super::compare::{compare, list};
 use super::setting::{Fault, Setting};
@@ -9,7 +9,7 @@ use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device as Able;
 use girih::memory::blocks::{Ordered, Unordered};
-use girih_kernels::raw::scan::look_back_states;
+use girih_kernels::raw::scan::{look_back_states, require_pipelined};
 use girih_kernels::{ScanOperation, ScanOptions, ScanPath, scan_into};
 use girih_testkit::Buffer;
 
@@ -29,6 +29,12 @@ pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
     };
     let wide = || seeds.map(|seed| (0..length).map(|at| number(at, seed)).collect::<Vec<i64>>());
     let of_32_bits = setting.draw().is_multiple_of(2);
+    let stays = require_pipelined(&Able::of(&setting.rt.client), "look-back").is_ok()
+        && setting.draw().is_multiple_of(2);
+    let path = match stays {
+        true => ScanPath::Pipelined,
+        false => ScanPath::LookBack,
+    };
     match (setting.mutant, of_32_bits) {
         (true, _) => launched(
             setting,
@@ -53,7 +59,7 @@ pub fn round(setting: &mut Setting<'_>) -> Result<u64, Fault> {
                 narrow,
                 i32::wrapping_add,
                 |device, [input, output]| {
-                    let options = ScanOptions::inclusive().path(ScanPath::LookBack);
+                    let options = ScanOptions::inclusive().path(path);
                     let sum = ScanOperation::Sum;
                     scan_into(device.client(), input, output, 0, sum, options).map(|_| ())
                 },

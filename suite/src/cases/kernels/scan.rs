@@ -4,22 +4,27 @@
 pub mod compiled;
 mod model;
 mod paths;
+mod pipelined;
 mod segments;
 
 use super::model::{calls, handle};
 use crate::random::for_all;
 use cubecl::prelude::*;
 use girih::Bounds;
-use girih_kernels::{
-    ScanOperation, ScanOperator, ScanOptions, ScanPath, Segments, scan, scan_into, scan_with,
-};
+use girih_kernels::{ScanOperation, ScanOptions, ScanPath, Segments, scan, scan_into, scan_with};
 use girih_testkit::{DeviceKind, Rt, buffer::row_major, case::Case, check::same, needs};
 use half::{bf16, f16};
-use model::{Number, OPERATIONS, along, rows, sample};
+use model::{LastNonZero, Number, OPERATIONS, along, last_of_row, rows, sample};
 
 /// Every case of scans.
 pub fn cases() -> Vec<Case> {
-    [values::cases(), paths::cases(), segments::cases()].concat()
+    [
+        values::cases(),
+        paths::cases(),
+        pipelined::cases(),
+        segments::cases(),
+    ]
+    .concat()
 }
 
 /// Scans on the device and on the host, and compares every element.
@@ -285,30 +290,6 @@ mod values {
             ScanOperation::Sum,
             ScanOptions::inclusive(),
         )
-    }
-
-    /// Keeps the last number that is not 0, which does not commute.
-    struct LastNonZero;
-
-    #[cube]
-    impl ScanOperator for LastNonZero {
-        fn identity<A: Numeric>() -> A {
-            A::from_int(0)
-        }
-        fn combine<A: Numeric>(first: A, second: A) -> A {
-            select(second == A::from_int(0), first, second)
-        }
-    }
-
-    /// The last number of a row that is not 0, up to each element or before it, anew at every head.
-    fn last_of_row(row: &[i32], exclusive: bool, heads: &[usize]) -> Vec<i32> {
-        let mut last = 0;
-        let numbers = row.iter().enumerate().map(|(at, &value)| {
-            let before = if heads.contains(&at) { 0 } else { last };
-            last = if value == 0 { before } else { value };
-            if exclusive { before } else { last }
-        });
-        numbers.collect()
     }
 
     /// Along a list, along rows and across them, by every path, with segments and without.

@@ -5,8 +5,8 @@ use cubecl::prelude::*;
 use girih::memory::blocks::{Ordered, Unordered};
 use girih_kernels::raw::compact::{CompactPlan, Keep, NonZero, compact_look_back_kernel};
 use girih_kernels::raw::scan::{
-    Cuts, Max, RunPlan, RunsCompilationArg, Sum, TilePlan, look_back_kernel, reduce_tiles_kernel,
-    scan_runs_kernel, scan_tiles_kernel,
+    Cuts, Max, Pipeline, RunPlan, RunsCompilationArg, Sum, TilePlan, look_back_kernel,
+    pipelined_kernel, reduce_tiles_kernel, scan_runs_kernel, scan_tiles_kernel,
 };
 use girih_testkit::{
     Error, cases,
@@ -24,6 +24,8 @@ cases! {
     segments_keep_to_registers,
     runs_keep_to_registers,
     compactions_keep_to_registers,
+    pipelines_fetch_in_bulk_and_keep_to_registers,
+    pipelines_of_every_operation_keep_to_registers,
 }
 
 const F32: ElemType = ElemType::Float(FloatKind::F32);
@@ -330,4 +332,103 @@ fn loads(compact: CompactPlan) -> usize {
     let of_mask = compact.keep == Keep::Mask;
     let of_elements = !of_mask || compact.values;
     4 * (usize::from(of_mask) + usize::from(of_elements))
+}
+
+/// Registers of a multiprocessor.
+const REGISTERS: usize = 64 << 10;
+
+macro_rules! pipelined {
+    ($toolkit:expr, $operation:ty, $element:expr, $pipeline:expr, $exclusive:expr) => {{
+        let pipeline: Pipeline = $pipeline;
+        let form = pipeline.form(132, $exclusive);
+        $toolkit.compile(pipelined_kernel::PipelinedKernel::<$operation>::new(
+            settings(pipeline.units() as u32),
+            hopper(),
+            target(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            buffer(),
+            (),
+            (),
+            (),
+            (),
+            form.tile.width,
+            form,
+            [$element, $element],
+        ))
+    }};
+}
+
+/// Planes, vectors, places, cubes and planes that combine.
+const PIPELINES: [[usize; 5]; 8] = [
+    [8, 8, 6, 1, 2],
+    [8, 8, 6, 1, 4],
+    [16, 4, 6, 1, 4],
+    [8, 8, 3, 2, 2],
+    [8, 4, 12, 1, 4],
+    [8, 4, 4, 3, 2],
+    [8, 2, 6, 4, 2],
+    [16, 8, 3, 1, 4],
+];
+
+fn pipeline([planes, vectors, stages, cubes, reducers]: [usize; 5]) -> Pipeline {
+    Pipeline {
+        planes,
+        vectors,
+        stages,
+        cubes,
+        reducers,
+    }
+}
+
+fn pipelines_fetch_in_bulk_and_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    for numbers in PIPELINES {
+        let pipeline = pipeline(numbers);
+        assert!(pipeline.is_possible(227 << 10), "{pipeline:?}");
+        let compiled = pipelined!(toolkit, Sum, F32, pipeline, false)?;
+        compiled.assert_no_local_memory();
+        // As many cubes as it is made for are on a multiprocessor together: registers are given by 8, to whole planes.
+        let registers = (compiled.resources.registers as usize).next_multiple_of(8);
+        let units = pipeline.units() * pipeline.cubes;
+        assert!(
+            registers * units <= REGISTERS,
+            "{pipeline:?}: {registers} registers of {units} units"
+        );
+        // One copy fetches a tile, and who scans reads and stores in whole vectors.
+        assert_eq!(compiled.count_sass("UBLKCP"), 1, "{}", compiled.sass);
+        compiled.assert_sass("LDS.128");
+        assert_eq!(
+            compiled.count_sass("STG.E.128"),
+            pipeline.vectors,
+            "{}",
+            compiled.sass
+        );
+        compiled.assert_no_sass("LDG.E.128");
+        // A barrier of the cube before planes part.
+        assert_eq!(compiled.count_sass("BAR.SYNC"), 1, "{}", compiled.sass);
+        // Totals are one word, and a ticket orders nothing.
+        compiled.assert_ptx("st.relaxed.gpu.global.b64");
+        compiled.assert_ptx("ld.relaxed.gpu.global.b64");
+        compiled.assert_no_sass("MEMBAR");
+    }
+    Ok(())
+}
+
+fn pipelines_of_every_operation_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    let own = pipeline(PIPELINES[0]);
+    let i32s = ElemType::Int(IntKind::I32);
+    for exclusive in [false, true] {
+        for element in [F32, i32s, U32] {
+            for compiled in [
+                pipelined!(toolkit, Sum, element, own, exclusive)?,
+                pipelined!(toolkit, Max, element, own, exclusive)?,
+            ] {
+                compiled.assert_no_local_memory();
+                assert_eq!(compiled.count_sass("UBLKCP"), 1, "{}", compiled.sass);
+            }
+        }
+    }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! What a scan computes, element by element on the host.
 
 use cubecl::prelude::*;
-use girih_kernels::ScanOperation;
+use girih_kernels::{ScanOperation, ScanOperator};
 use girih_testkit::check::Exact;
 use half::{bf16, f16};
 
@@ -177,4 +177,28 @@ pub fn along<T: Copy>(
         }
     }
     out
+}
+
+/// Keeps the last number that is not 0, which does not commute.
+pub struct LastNonZero;
+
+#[cube]
+impl ScanOperator for LastNonZero {
+    fn identity<A: Numeric>() -> A {
+        A::from_int(0)
+    }
+    fn combine<A: Numeric>(first: A, second: A) -> A {
+        select(second == A::from_int(0), first, second)
+    }
+}
+
+/// The last number of a row that is not 0, up to each element or before it, anew at every head.
+pub fn last_of_row(row: &[i32], exclusive: bool, heads: &[usize]) -> Vec<i32> {
+    let mut last = 0;
+    let numbers = row.iter().enumerate().map(|(at, &value)| {
+        let before = if heads.contains(&at) { 0 } else { last };
+        last = if value == 0 { before } else { value };
+        if exclusive { before } else { last }
+    });
+    numbers.collect()
 }
