@@ -10,9 +10,8 @@
 use super::carry::Moved;
 use super::digits::{Counting, count_share, digit_of_pass};
 use super::order::{Order, encode};
-use super::sweep::{Step, look_back_all, sort_tile, write_tile};
+use super::sweep::{Step, pass_tile};
 use super::tile::{DIGITS, Tile};
-use super::write;
 use crate::bins;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
@@ -51,7 +50,6 @@ pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
 ) {
     let has_payload = comptime!(moved != Moved::Nothing);
     let cells = comptime!(counting.passes as usize * DIGITS);
-    let own = comptime!(tile.digits_of_unit());
     let cells_of_cube = shared::<Atomic<u32>>(cells);
     let busy_passes = shared::<Atomic<u32>>(1usize);
     let mut taken = shared::<u32>(1usize);
@@ -117,44 +115,20 @@ pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
                 }
                 let digit = digit_of_pass(pass, begin, last, counting);
                 let step = Step::of(number, tiles, row_len, known, pass, digit, count_bits, tile);
-                let mut totals = Array::<u32>::new(own);
-                let mut starts = Array::<u32>::new(own);
-                sort_tile::<K, V, W, C>(
+                pass_tile::<K, V, W, C, Atomic<C>>(
                     keys_in,
-                    &*keys_between,
-                    &*keys_out,
+                    keys_between,
+                    keys_out,
                     payload_in,
-                    &*payload_between,
-                    &*payload_out,
+                    payload_between,
+                    payload_out,
+                    counts,
+                    pass as usize * DIGITS,
                     state,
                     &counters,
                     &mut sorted,
                     &mut carried,
-                    &mut totals,
-                    &mut starts,
-                    step,
-                    tile,
-                    moved,
-                    order,
-                );
-                let mut before = Array::<C>::new(own);
-                if number == 0u32 {
-                    begin_row::<C>(&mut before, counts, pass as usize * DIGITS, tile);
-                } else {
-                    look_back_all::<C>(&mut before, state, step, tile);
-                }
-                write_tile::<K, V, W, C>(
-                    keys_between,
-                    keys_out,
-                    payload_between,
-                    payload_out,
-                    state,
-                    &sorted,
-                    &carried,
                     &mut offsets,
-                    &totals,
-                    &starts,
-                    &before,
                     step,
                     drops_keys == 0u32,
                     tile,
@@ -240,26 +214,4 @@ fn busy<K: Int, W: Int, C: Int>(
     sync_cube();
     let busy = busy_passes[0].at::<Cube>().load::<Relaxed>();
     select(busy == 0u32, 1u32, busy)
-}
-
-/// Where the keys of each of this unit's digits begin in the sorted row.
-#[cube]
-fn begin_row<C: Int>(
-    before: &mut Array<C>,
-    counts: &[Atomic<C>],
-    counts_of_pass: usize,
-    #[comptime] tile: Tile,
-) {
-    let own = comptime!(tile.digits_of_unit());
-    let first = UNIT_POS as usize * own;
-    #[unroll(comptime!(tile.unroll))]
-    for each in 0..own {
-        before[each] = C::new(0i64);
-        if first + each < DIGITS {
-            before[each] = counts[counts_of_pass + first + each]
-                .at::<Device>()
-                .load::<Relaxed>();
-        }
-    }
-    write::begin::<C>(before, tile);
 }
