@@ -13,6 +13,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
+use girih_kernels::raw::sort::{Matching, Tile};
 use girih_kernels::{
     SortOptions, SortOrder, SortPath, UniqueOptions, argsort, bincount, sort, sort_by, sort_pairs,
     sort_path, top_k, unique,
@@ -45,6 +46,10 @@ pub enum Op {
     SortKeys,
     /// The same in one launch, where the device has that path.
     SortKeysAtOnce,
+    /// Keys alone in tiles of half as many, where the device has sweeps.
+    SortKeysSmallTiles,
+    /// The same in one launch.
+    SortKeysAtOnceSmallTiles,
     /// Keys, and 32 bits with each.
     SortPairs,
     /// The places of the sorted keys.
@@ -65,9 +70,11 @@ pub enum Op {
 
 impl Op {
     /// Every one.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::SortKeys,
         Self::SortKeysAtOnce,
+        Self::SortKeysSmallTiles,
+        Self::SortKeysAtOnceSmallTiles,
         Self::SortPairs,
         Self::Argsort,
         Self::SortBy,
@@ -78,11 +85,27 @@ impl Op {
         Self::UniqueAll,
     ];
 
+    /// Whether there are several ways for short lists.
+    const fn has_short_ways(self) -> bool {
+        matches!(
+            self,
+            Self::SortKeys
+                | Self::SortKeysAtOnce
+                | Self::SortKeysSmallTiles
+                | Self::SortKeysAtOnceSmallTiles
+                | Self::SortPairs
+                | Self::Unique
+                | Self::UniqueAtOnce
+        )
+    }
+
     /// The name, as in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SortKeys => "sort_keys",
             Self::SortKeysAtOnce => "sort_keys_at_once",
+            Self::SortKeysSmallTiles => "sort_keys_small_tiles",
+            Self::SortKeysAtOnceSmallTiles => "sort_keys_at_once_small_tiles",
             Self::SortPairs => "sort_pairs",
             Self::Argsort => "argsort",
             Self::SortBy => "sort_by",
@@ -114,9 +137,9 @@ impl Workload {
     pub const fn bytes(&self) -> usize {
         self.length
             * match self.op {
-                Op::SortKeys | Op::SortKeysAtOnce | Op::Argsort | Op::SortBy | Op::UniqueAll => 8,
                 Op::SortPairs => 16,
                 Op::Bincount | Op::TopK | Op::Unique | Op::UniqueAtOnce => 4,
+                _ => 8,
             }
     }
 
@@ -134,6 +157,9 @@ impl Workload {
         }
     }
 }
+
+/// Lengths at which launches cost more than keys, beside those of all ops.
+const SHORT: [usize; 4] = [1 << 14, 1 << 16, 1 << 18, 1 << 22];
 
 /// A workload, and how often it is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +191,11 @@ pub fn plans(client: &Client) -> Vec<Plan> {
         ),
     };
     let of_op = |op| {
-        lengths.iter().map(move |&length| Plan {
+        let lengths = match lengths {
+            [1_048_576, ..] if op.has_short_ways() => SHORT.iter().chain(lengths),
+            _ => [].iter().chain(lengths),
+        };
+        lengths.map(move |&length| Plan {
             workload: Workload { op, length },
             schedule,
         })
@@ -242,9 +272,16 @@ impl Prepared {
         let index = u32::elem_type_native();
         let out = match self.workload.op {
             Op::SortKeys => vec![sort(client, keys, 0, &options)?],
-            Op::SortKeysAtOnce => {
+            Op::SortKeysAtOnce | Op::SortKeysSmallTiles | Op::SortKeysAtOnceSmallTiles => {
                 let options = SortOptions {
-                    path: self.at_once(),
+                    path: match self.workload.op {
+                        Op::SortKeysSmallTiles => None,
+                        _ => self.at_once(),
+                    },
+                    tile: match self.workload.op {
+                        Op::SortKeysAtOnce => None,
+                        _ => self.small_tile(),
+                    },
                     ..options
                 };
                 vec![sort(client, keys, 0, &options)?]
@@ -305,6 +342,20 @@ impl Prepared {
         sort_path(&self.client, u32::elem_type_native(), None, shape, &options)
             .ok()
             .and(path)
+    }
+
+    /// Tiles of half as many keys, for a device whose sorts are sweeps.
+    fn small_tile(&self) -> Option<Tile> {
+        let is_cuda = Device::of(&self.client).target() == Target::Cuda;
+        is_cuda.then_some(Tile {
+            units: 384,
+            items: 11,
+            plane: 32,
+            words: 1,
+            unroll: true,
+            matching: Matching::Ptx,
+            window: 4,
+        })
     }
 
     /// Times launches.

@@ -13,17 +13,26 @@ use super::order::{Order, encode};
 use super::sweep::{Step, pass_tile};
 use super::tile::{DIGITS, Tile};
 use crate::bins;
+use crate::work::clear;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
+use girih::memory::blocks::LastCube;
 use girih::prelude::*;
 
-/// Words of the work for so many passes: the next number, then how many cubes have done their part of the count, and of each pass.
+/// In the words of the work: the next number,
+const NEXT: usize = 0;
+/// how many cubes have left,
+const LEFT: usize = 1;
+/// and how many have done their part of the count, and of each pass.
+const DONE: usize = 2;
+
+/// Words of the work for so many passes.
 pub(super) const fn words(passes: u32) -> usize {
-    2 + passes as usize
+    DONE + 1 + passes as usize
 }
 
-/// Sorts a row. `work` and `counts` are 0 before; `state` has a word for each digit of each tile, and `counts` one for each digit of
-/// each pass. `vectors` are the keys of `keys_in`.
+/// Sorts a row. `work` and `counts` are 0 before and afterwards; `state` has a word for each digit of each tile, and `counts` one for
+/// each digit of each pass. `vectors` are the keys of `keys_in`.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
     vectors: &[Vector<K, N>],
@@ -60,30 +69,30 @@ pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
 
     // The passes that have something to do; none is known before the count is done.
     let mut known = 0u32;
-    let mut goes_on = true;
-    while goes_on {
-        if UNIT_POS == 0u32 {
-            taken[0] = work[0].at::<Device>().fetch_add::<Relaxed>(1u32);
-        }
-        sync_cube();
-        let number = taken[0] % tiles;
-        let phase = taken[0] / tiles;
-        sync_cube();
+    let end = tiles * comptime!(counting.passes + 1);
+    hand_over(&mut taken, take(work));
+    let mut number = taken[0];
+    while number < end {
+        let (phase, index) = (number / tiles, number % tiles);
         if phase == 0u32 {
             bins::clear::<u32>(&cells_of_cube, cells, counting.units);
-            clear_state::<C>(state, number, counting);
+            // Words of 0 say nothing.
+            let first = index as usize * DIGITS;
+            clear::<C>(state, first, DIGITS.runtime(), counting.units);
             count_share::<K, W, N>(
                 &cells_of_cube,
                 vectors,
                 0usize,
                 row_len / N::value(),
-                number,
+                index,
                 tiles,
                 begin,
                 last,
                 counting,
                 order,
             );
+            // On its way while the counts are added.
+            let next = take(work);
             bins::add_to::<u32, C>(
                 &cells_of_cube,
                 counts,
@@ -91,8 +100,9 @@ pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
                 cells.runtime(),
                 counting.units,
             );
-            end(work, 0u32);
-        } else if phase <= comptime!(counting.passes) {
+            tell(work, 0u32);
+            hand_over(&mut taken, next);
+        } else {
             let pass = phase - 1u32;
             if known == 0u32 {
                 wait_for(work, 0u32, tiles);
@@ -107,14 +117,17 @@ pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
                     order,
                 );
             }
-            if (known >> pass) & 1u32 == 1u32 {
-                // What the pass before has written is read.
-                let before = known & ((1u32 << pass) - 1u32);
-                if before != 0u32 {
-                    wait_for(work, 32u32 - before.leading_zeros(), tiles);
-                }
+            let is_busy = (known >> pass) & 1u32 == 1u32;
+            // What the pass before has written is read.
+            let before = known & ((1u32 << pass) - 1u32);
+            if is_busy && before != 0u32 {
+                wait_for(work, 32u32 - before.leading_zeros(), tiles);
+            }
+            // On its way while the tile is sorted; by now all numbers of the pass are taken, or there are too few cubes.
+            let next = take(work);
+            if is_busy {
                 let digit = digit_of_pass(pass, begin, last, counting);
-                let step = Step::of(number, tiles, row_len, known, pass, digit, count_bits, tile);
+                let step = Step::of(index, tiles, row_len, known, pass, digit, count_bits, tile);
                 pass_tile::<K, V, W, C, Atomic<C>>(
                     keys_in,
                     keys_between,
@@ -135,20 +148,49 @@ pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
                     moved,
                     order,
                 );
-                end(work, phase);
+                tell(work, phase);
             }
-        } else {
-            goes_on = false;
+            hand_over(&mut taken, next);
         }
+        number = taken[0];
     }
+    if LastCube::new(&work[LEFT]).arrive() {
+        clear::<u32>(
+            work,
+            0usize,
+            comptime!(words(counting.passes)),
+            counting.units,
+        );
+        clear::<C>(counts, 0usize, cells.runtime(), counting.units);
+    }
+}
+
+/// The next number, for the first unit.
+#[cube]
+fn take(work: &[Atomic<u32>]) -> u32 {
+    let mut number = 0u32;
+    if UNIT_POS == 0u32 {
+        number = work[NEXT].at::<Device>().fetch_add::<Relaxed>(1u32);
+    }
+    number
+}
+
+/// Tells all units the first one's number, once they are done with the one before.
+#[cube]
+fn hand_over(taken: &mut Shared<[u32]>, number: u32) {
+    sync_cube();
+    if UNIT_POS == 0u32 {
+        taken[0] = number;
+    }
+    sync_cube();
 }
 
 /// Says that the cube has done its part of a phase: what its units wrote is seen by whoever waits for it.
 #[cube]
-fn end(work: &[Atomic<u32>], phase: u32) {
+fn tell(work: &[Atomic<u32>], phase: u32) {
     sync_cube();
     if UNIT_POS == 0u32 {
-        work[1 + phase as usize]
+        work[DONE + phase as usize]
             .at::<Device>()
             .fetch_add::<Release>(1u32);
     }
@@ -160,23 +202,11 @@ fn wait_for(work: &[Atomic<u32>], phase: u32, tiles: u32) {
     if UNIT_POS == 0u32 {
         let mut waiting = true;
         while waiting {
-            let done = work[1 + phase as usize].at::<Device>().load::<Acquire>();
+            let done = work[DONE + phase as usize].at::<Device>().load::<Acquire>();
             waiting = done < tiles;
         }
     }
     sync_cube();
-}
-
-/// Sets the words of a tile to 0, which say nothing then.
-#[cube]
-fn clear_state<C: Int>(state: &[Atomic<C>], tile: u32, #[comptime] counting: Counting) {
-    let mut word = UNIT_POS as usize;
-    while word < DIGITS {
-        state[tile as usize * DIGITS + word]
-            .at::<Device>()
-            .store::<Relaxed>(C::new(0i64));
-        word += comptime!(counting.units as usize);
-    }
 }
 
 /// The passes that have something to do, bit by bit: not those in which all keys have the digit of the first one. The first, where

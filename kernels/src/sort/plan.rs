@@ -131,9 +131,14 @@ impl Plan {
             SortPath::ThreeKernels => needs(Operation::Add, word, MemoryScope::Cube),
             SortPath::OneSweep | SortPath::AtOnce => {
                 if self.path == SortPath::AtOnce {
-                    let (release, acquire) = (MemoryOrder::Release, MemoryOrder::Acquire);
-                    needs_ordered(Operation::Add, word, release, MemoryScope::Device)?;
-                    needs_ordered(Operation::Load, word, acquire, MemoryScope::Device)?;
+                    for (operation, order) in [
+                        (Operation::Add, MemoryOrder::Release),
+                        (Operation::Add, MemoryOrder::AcqRel),
+                        (Operation::Load, MemoryOrder::Acquire),
+                        (Operation::Store, MemoryOrder::Relaxed),
+                    ] {
+                        needs_ordered(operation, word, order, MemoryScope::Device)?;
+                    }
                 }
                 needs(Operation::Add, word, MemoryScope::Cube)?;
                 needs(Operation::Add, self.count, MemoryScope::Device)?;

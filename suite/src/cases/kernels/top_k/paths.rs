@@ -99,9 +99,30 @@ fn every_path_finds_the_same_of_64_bits(rt: &Rt) -> Result<(), String> {
     every_path_finds::<u64>(rt)
 }
 
-/// Shares of several rows, done by one cube alone, by a few, by as many as there are, and by more; on a CPU one cube after another.
+/// Shares of one row or several, done by one cube alone, by a few, by as many as there are, and by more; on a CPU one cube after
+/// another.
 fn numbered_work_is_done_by_any_number_of_cubes(rt: &Rt) -> Result<(), String> {
-    let [rows, len, shares_of_row, k] = [3usize, 5_000, 7, 40];
+    let len = 5_000;
+    for rows in [1, 3] {
+        for kind in [Values::Any, Values::Few] {
+            // The first row of several differs from the others: it does not ask for places where those of few values do.
+            let mut keys: Vec<u32> = values(kind, rows * len);
+            if rows > 1 {
+                (0..).zip(&mut keys[..len]).for_each(|(at, key)| *key = at);
+            }
+            for cubes in [1, 2, 5, 21, 40] {
+                numbered(rt, &keys, rows, cubes).map_err(|error| {
+                    format!("{rows} rows of {kind:?} by {cubes} cubes: {error}")
+                })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The smallest of each row, in seven shares of it.
+fn numbered(rt: &Rt, keys: &[u32], rows: usize, cubes: u32) -> Result<(), String> {
+    let (len, k) = (keys.len() / rows, 40);
     let most = rt.client.properties().hardware.max_units_per_cube;
     let plan = AtOnce {
         units: 1 << most.clamp(1, 64).ilog2(),
@@ -110,61 +131,48 @@ fn numbered_work_is_done_by_any_number_of_cubes(rt: &Rt) -> Result<(), String> {
         place_digits: 2,
         ranked: 64,
     };
-    for kind in [Values::Any, Values::Few] {
-        let keys: Vec<u32> = values(kind, rows * len);
-        // The rows of few values ask for places, that of others does not.
-        let keys: Vec<u32> = (0..)
-            .zip(keys)
-            .map(|(at, key)| if at < len { at as u32 } else { key })
-            .collect();
-        let of_rows: Vec<(u32, u32)> = keys
-            .chunks(len)
-            .flat_map(|row| {
-                let places = first(row, k, false);
-                places.into_iter().map(|place| (row[place], place as u32))
-            })
-            .collect();
-        let (want, want_places): (Vec<u32>, Vec<u32>) = of_rows.into_iter().unzip();
-        for cubes in [1, 2, 5, rows * shares_of_row, 40] {
-            let input = rt.put(&keys);
-            let words = rt.put(&vec![0u32; plan.words(rows)]);
-            let out = rt.put(&vec![0u32; rows * k]);
-            let places = rt.put(&vec![0u32; rows * k]);
-            // SAFETY: every buffer is as long as the kernel is told.
-            unsafe {
-                select_kernel::launch_unchecked(
-                    &rt.client,
-                    CubeCount::new_1d(cubes as u32),
-                    CubeDim::new_1d(plan.units),
-                    AddressType::U32,
-                    1,
-                    input.arg(),
-                    words.arg(),
-                    out.arg(),
-                    places.arg(),
-                    len,
-                    rows as u32,
-                    shares_of_row as u32,
-                    k as u32,
-                    plan,
-                    None,
-                    [u32::cube_type(); 3],
-                );
-            }
-            let told = |error| format!("{kind:?} by {cubes} cubes: {error}");
-            same(
-                &rt.read(&out).map_err(|error| told(error.to_string()))?,
-                &want,
-            )
-            .map_err(told)?;
-            same(
-                &rt.read(&places).map_err(|error| told(error.to_string()))?,
-                &want_places,
-            )
-            .map_err(told)?;
-        }
+    let places_of = |row: &[u32]| first(row, k, false);
+    let want_places: Vec<u32> = keys
+        .chunks(len)
+        .flat_map(places_of)
+        .map(|place| place as u32)
+        .collect();
+    let want: Vec<u32> = keys
+        .chunks(len)
+        .flat_map(|row| places_of(row).into_iter().map(|place| row[place]))
+        .collect();
+    let input = rt.put(keys);
+    let words = rt.put(&vec![0u32; plan.words(rows)]);
+    let [out, places] = [(); 2].map(|()| rt.put(&vec![0u32; rows * k]));
+    // SAFETY: every buffer is as long as the kernel is told.
+    unsafe {
+        select_kernel::launch_unchecked(
+            &rt.client,
+            CubeCount::new_1d(cubes),
+            CubeDim::new_1d(plan.units),
+            AddressType::U32,
+            1,
+            input.arg(),
+            words.arg(),
+            out.arg(),
+            places.arg(),
+            len,
+            rows as u32,
+            7,
+            k as u32,
+            plan,
+            None,
+            [u32::cube_type(); 3],
+        );
     }
-    Ok(())
+    let read = |buffer| rt.read(buffer).map_err(|error| error.to_string());
+    same(&read(&out)?, &want)?;
+    same(&read(&places)?, &want_places)?;
+    match rows {
+        // What the next launch finds.
+        1 => same(&read(&words)?, &vec![0; plan.words(1)]),
+        _ => Ok(()),
+    }
 }
 
 /// Several rounds while kernels on another stream come and go.
