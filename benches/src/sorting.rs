@@ -46,10 +46,6 @@ pub enum Op {
     SortKeys,
     /// The same in one launch, where the device has that path.
     SortKeysAtOnce,
-    /// Keys alone in tiles of half as many, where the device has sweeps.
-    SortKeysSmallTiles,
-    /// The same in one launch.
-    SortKeysAtOnceSmallTiles,
     /// Keys, and 32 bits with each.
     SortPairs,
     /// The places of the sorted keys.
@@ -70,11 +66,9 @@ pub enum Op {
 
 impl Op {
     /// Every one.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 10] = [
         Self::SortKeys,
         Self::SortKeysAtOnce,
-        Self::SortKeysSmallTiles,
-        Self::SortKeysAtOnceSmallTiles,
         Self::SortPairs,
         Self::Argsort,
         Self::SortBy,
@@ -85,27 +79,11 @@ impl Op {
         Self::UniqueAll,
     ];
 
-    /// Whether there are several ways for short lists.
-    const fn has_short_ways(self) -> bool {
-        matches!(
-            self,
-            Self::SortKeys
-                | Self::SortKeysAtOnce
-                | Self::SortKeysSmallTiles
-                | Self::SortKeysAtOnceSmallTiles
-                | Self::SortPairs
-                | Self::Unique
-                | Self::UniqueAtOnce
-        )
-    }
-
     /// The name, as in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SortKeys => "sort_keys",
             Self::SortKeysAtOnce => "sort_keys_at_once",
-            Self::SortKeysSmallTiles => "sort_keys_small_tiles",
-            Self::SortKeysAtOnceSmallTiles => "sort_keys_at_once_small_tiles",
             Self::SortPairs => "sort_pairs",
             Self::Argsort => "argsort",
             Self::SortBy => "sort_by",
@@ -125,21 +103,82 @@ pub struct Workload {
     pub op: Op,
     /// How many keys.
     pub length: usize,
+    /// How keys are sorted, where that is not the launcher's choice.
+    pub trial: Option<Trial>,
+}
+
+/// A way to sort on CUDA that is measured only where it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Trial {
+    /// The path.
+    pub path: SortPath,
+    /// Keys of a unit.
+    pub items: u32,
+    /// Tiles that a unit looks back at, at once.
+    pub window: u32,
+}
+
+impl Trial {
+    /// Units of a tile.
+    const UNITS: u32 = 384;
+
+    /// Two paths with tiles of two sizes.
+    fn all() -> impl Iterator<Item = Self> {
+        let paths = [SortPath::OneSweep, SortPath::AtOnce].into_iter();
+        let of_path = |path| {
+            let tiles = [23, 11]
+                .into_iter()
+                .flat_map(|items| [4, 8, 16].map(|window| (items, window)));
+            tiles.map(move |(items, window)| Self {
+                path,
+                items,
+                window,
+            })
+        };
+        paths.flat_map(of_path)
+    }
+
+    fn options(self) -> SortOptions {
+        SortOptions {
+            path: Some(self.path),
+            tile: Some(Tile {
+                units: Self::UNITS,
+                items: self.items,
+                plane: 32,
+                words: 1,
+                unroll: true,
+                matching: Matching::Ptx,
+                window: self.window,
+            }),
+            ..SortOptions::default()
+        }
+    }
+
+    fn name(self) -> String {
+        let Self {
+            path,
+            items,
+            window,
+        } = self;
+        let units = Self::UNITS;
+        format!(" {path:?} tiles of {units}x{items}, {window} at once")
+    }
 }
 
 impl Workload {
     /// The name in tables.
     pub fn name(&self) -> String {
-        format!("{} u32 {}", self.op.name(), self.length)
+        let trial = self.trial.map(Trial::name).unwrap_or_default();
+        format!("{} u32 {}{trial}", self.op.name(), self.length)
     }
 
     /// Bytes that a launch has to read and write at the least: each key once, and what comes out once.
     pub const fn bytes(&self) -> usize {
         self.length
             * match self.op {
+                Op::SortKeys | Op::SortKeysAtOnce | Op::Argsort | Op::SortBy | Op::UniqueAll => 8,
                 Op::SortPairs => 16,
                 Op::Bincount | Op::TopK | Op::Unique | Op::UniqueAtOnce => 4,
-                _ => 8,
             }
     }
 
@@ -157,9 +196,6 @@ impl Workload {
         }
     }
 }
-
-/// Lengths at which launches cost more than keys, beside those of all ops.
-const SHORT: [usize; 4] = [1 << 14, 1 << 16, 1 << 18, 1 << 22];
 
 /// A workload, and how often it is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,18 +226,21 @@ pub fn plans(client: &Client) -> Vec<Plan> {
             },
         ),
     };
-    let of_op = |op| {
-        let lengths = match lengths {
-            [1_048_576, ..] if op.has_short_ways() => SHORT.iter().chain(lengths),
-            _ => [].iter().chain(lengths),
-        };
-        lengths.map(move |&length| Plan {
-            workload: Workload { op, length },
-            schedule,
-        })
+    let plan = |op, length, trial| Plan {
+        workload: Workload { op, length, trial },
+        schedule,
     };
-    Op::ALL.into_iter().flat_map(of_op).collect()
+    let of_op = |op| lengths.iter().map(move |&length| plan(op, length, None));
+    let mut plans: Vec<Plan> = Op::ALL.into_iter().flat_map(of_op).collect();
+    if Device::of(client).target() == Target::Cuda {
+        let of_trial = |trial| TRIED.map(|length| plan(Op::SortKeys, length, Some(trial)));
+        plans.extend(Trial::all().flat_map(of_trial));
+    }
+    plans
 }
+
+/// Lengths at which launches cost more than keys, up to those where they do not.
+const TRIED: [usize; 5] = [1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22];
 
 /// A number of 32 bits that looks random: no two positions have the same.
 fn mixed(position: u32, seed: u32) -> u32 {
@@ -271,17 +310,13 @@ impl Prepared {
         let options = SortOptions::default();
         let index = u32::elem_type_native();
         let out = match self.workload.op {
-            Op::SortKeys => vec![sort(client, keys, 0, &options)?],
-            Op::SortKeysAtOnce | Op::SortKeysSmallTiles | Op::SortKeysAtOnceSmallTiles => {
+            Op::SortKeys => {
+                let options = self.workload.trial.map_or(options, Trial::options);
+                vec![sort(client, keys, 0, &options)?]
+            }
+            Op::SortKeysAtOnce => {
                 let options = SortOptions {
-                    path: match self.workload.op {
-                        Op::SortKeysSmallTiles => None,
-                        _ => self.at_once(),
-                    },
-                    tile: match self.workload.op {
-                        Op::SortKeysAtOnce => None,
-                        _ => self.small_tile(),
-                    },
+                    path: self.at_once(),
                     ..options
                 };
                 vec![sort(client, keys, 0, &options)?]
@@ -342,20 +377,6 @@ impl Prepared {
         sort_path(&self.client, u32::elem_type_native(), None, shape, &options)
             .ok()
             .and(path)
-    }
-
-    /// Tiles of half as many keys, for a device whose sorts are sweeps.
-    fn small_tile(&self) -> Option<Tile> {
-        let is_cuda = Device::of(&self.client).target() == Target::Cuda;
-        is_cuda.then_some(Tile {
-            units: 384,
-            items: 11,
-            plane: 32,
-            words: 1,
-            unroll: true,
-            matching: Matching::Ptx,
-            window: 4,
-        })
     }
 
     /// Times launches.
@@ -423,6 +444,7 @@ mod tests {
                 let workload = Workload {
                     op,
                     length: 1 << 10,
+                    trial: None,
                 };
                 let mut prepared = Prepared::new(&rt.client, workload).unwrap();
                 (0..SETS).for_each(|turn| prepared.launch(turn).unwrap());

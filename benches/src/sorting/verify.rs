@@ -22,13 +22,7 @@ impl Prepared {
                 out.push(u32::from_bytes(&bytes).to_vec());
             }
             match (self.workload.op, out.as_slice()) {
-                (
-                    Op::SortKeys
-                    | Op::SortKeysAtOnce
-                    | Op::SortKeysSmallTiles
-                    | Op::SortKeysAtOnceSmallTiles,
-                    [keys],
-                ) => self.sorted(set.seed, keys)?,
+                (Op::SortKeys | Op::SortKeysAtOnce, [keys]) => self.sorted(set.seed, keys)?,
                 (Op::SortBy, [keys]) => {
                     let ascending: Vec<u32> = keys.iter().rev().copied().collect();
                     self.sorted(set.seed, &ascending)?;
