@@ -35,8 +35,11 @@ impl Keys {
         };
         let keys: Vec<u32> = (0..length).map(|_| setting.draw() & mask).collect();
         let mut places: Vec<u32> = (0..length as u32).collect();
-        places.sort_by_key(|&place| Reverse(keys[place as usize]));
+        // Of equal keys the first.
+        let order = |place: &u32| (Reverse(keys[*place as usize]), *place);
+        places.select_nth_unstable_by_key(k - 1, order);
         places.truncate(k);
+        places.sort_unstable_by_key(order);
         let largest: Vec<u32> = places.iter().map(|&place| keys[place as usize]).collect();
         Self {
             keys: setting.rt.put(&keys),
