@@ -78,7 +78,6 @@ mod sort;
 mod sparse;
 mod top_k;
 mod widths;
-mod work;
 
 /// The kernels themselves, for tests that compile them without a device.
 #[doc(hidden)]

@@ -13,26 +13,22 @@ use super::order::{Order, encode};
 use super::sweep::{Step, pass_tile};
 use super::tile::{DIGITS, Tile};
 use crate::bins;
-use crate::work::clear;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
-use girih::memory::blocks::LastCube;
 use girih::prelude::*;
 
 /// In the words of the work: the next number,
 const NEXT: usize = 0;
-/// how many cubes have left,
-const LEFT: usize = 1;
-/// and how many have done their part of the count, and of each pass.
-const DONE: usize = 2;
+/// and how many cubes have done their part of the count, and of each pass.
+const DONE: usize = 1;
 
 /// Words of the work for so many passes.
 pub(super) const fn words(passes: u32) -> usize {
     DONE + 1 + passes as usize
 }
 
-/// Sorts a row. `work` and `counts` are 0 before and afterwards; `state` has a word for each digit of each tile, and `counts` one for
-/// each digit of each pass. `vectors` are the keys of `keys_in`.
+/// Sorts a row. `work` and `counts` are 0 before; `state` has a word for each digit of each tile, and `counts` one for each digit of
+/// each pass. `vectors` are the keys of `keys_in`.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
     vectors: &[Vector<K, N>],
@@ -76,9 +72,7 @@ pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
         let (phase, index) = (number / tiles, number % tiles);
         if phase == 0u32 {
             bins::clear::<u32>(&cells_of_cube, cells, counting.units);
-            // Words of 0 say nothing.
-            let first = index as usize * DIGITS;
-            clear::<C>(state, first, DIGITS.runtime(), counting.units);
+            clear_state::<C>(state, index, counting);
             count_share::<K, W, N>(
                 &cells_of_cube,
                 vectors,
@@ -154,15 +148,6 @@ pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
         }
         number = taken[0];
     }
-    if LastCube::new(&work[LEFT]).arrive() {
-        clear::<u32>(
-            work,
-            0usize,
-            comptime!(words(counting.passes)),
-            counting.units,
-        );
-        clear::<C>(counts, 0usize, cells.runtime(), counting.units);
-    }
 }
 
 /// The next number, for the first unit.
@@ -207,6 +192,18 @@ fn wait_for(work: &[Atomic<u32>], phase: u32, tiles: u32) {
         }
     }
     sync_cube();
+}
+
+/// Sets the words of a tile to 0, which say nothing then.
+#[cube]
+fn clear_state<C: Int>(state: &[Atomic<C>], tile: u32, #[comptime] counting: Counting) {
+    let mut word = UNIT_POS as usize;
+    while word < DIGITS {
+        state[tile as usize * DIGITS + word]
+            .at::<Device>()
+            .store::<Relaxed>(C::new(0i64));
+        word += comptime!(counting.units as usize);
+    }
 }
 
 /// The passes that have something to do, bit by bit: not those in which all keys have the digit of the first one. The first, where

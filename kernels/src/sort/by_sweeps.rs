@@ -8,7 +8,7 @@ use super::plan;
 use super::sweep::sweep_kernel;
 use super::tile::DIGITS;
 use super::turns::{Buffer, Turns};
-use crate::{bins, work};
+use crate::bins;
 use cubecl::prelude::*;
 
 /// What sweeps read and write.
@@ -100,9 +100,7 @@ impl Launch<'_> {
         let size = self.plan.count.size();
         let tile = self.plan.tile;
         let counted = digits as usize * DIGITS;
-        let state = self.state();
-        let zeros = counted * size / 4 + words(digits);
-        let zeros = work::words(self.device, zeros, &state.handle);
+        let zeros = bins::zeros(self.device, counted * size / 4 + words(digits));
         let work = Buffer {
             handle: zeros.clone().offset_start((counted * size) as u64),
             len: words(digits),
@@ -146,7 +144,7 @@ impl Launch<'_> {
                 payload_out.arg(),
                 work.arg(),
                 counts.arg(),
-                state.arg(),
+                self.state().arg(),
                 self.job.len,
                 self.tiles_of_row,
                 begin,

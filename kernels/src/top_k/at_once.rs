@@ -16,22 +16,16 @@ use super::{CALL, DIGIT_BITS, DIGITS, Input, Select};
 use crate::bins;
 use crate::sort::Order;
 use crate::sort::plan::word;
-use crate::work::{self, clear};
 use cubecl::ir::{ElemType, UIntKind};
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::Result;
 use girih::device::{self, Target};
-use girih::memory::blocks::LastCube;
 use girih::memory::{AtomicAccess, MemoryOrder, MemoryScope, Operation};
 use girih::prelude::*;
 
-/// Before the words of the rows: the next number,
-const NUMBER: usize = 0;
-/// and how many cubes have left.
-const LEFT: usize = 1;
-/// Words before those of the rows.
-const NUMBERS: usize = 2;
+/// Words before those of the rows: the next number.
+const NUMBERS: usize = 1;
 
 /// In the cube's hand: the number that it does next,
 const NEXT: usize = 0;
@@ -85,7 +79,7 @@ impl AtOnce {
     }
 }
 
-/// The first `k` of each row in the order. `words` are 0 before, and of a single row afterwards as well.
+/// The first `k` of each row in the order. `words` are 0 before: the next number, then those of the rows.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn select_kernel<K: Int, W: Int, I: Int, N: Size>(
     keys: &[Vector<K, N>],
@@ -217,11 +211,6 @@ pub fn select_kernel<K: Int, W: Int, I: Int, N: Size>(
         }
         number = hand[NEXT];
     }
-    if rows == 1u32 {
-        if LastCube::new(&words[LEFT]).arrive() {
-            clear::<u32>(words, 0usize, comptime!(plan.words(1)), plan.units);
-        }
-    }
 }
 
 /// The next number, for the first unit.
@@ -229,7 +218,7 @@ pub fn select_kernel<K: Int, W: Int, I: Int, N: Size>(
 fn take(words: &[Atomic<u32>]) -> u32 {
     let mut number = 0u32;
     if UNIT_POS == 0u32 {
-        number = words[NUMBER].at::<Device>().fetch_add::<Relaxed>(1u32);
+        number = words[0].at::<Device>().fetch_add::<Relaxed>(1u32);
     }
     number
 }
@@ -316,10 +305,6 @@ pub(super) fn launch(
     };
     let words = plan.words(input.rows);
     let (out, places) = select.outputs(client, input.rows, k);
-    let zeros = match input.rows {
-        1 => work::words(device, words, &out.handle),
-        _ => bins::zeros(device, words),
-    };
     // SAFETY: rows are masked by their length, slots by `k`; there are words for every row.
     unsafe {
         select_kernel::launch_unchecked(
@@ -329,7 +314,7 @@ pub(super) fn launch(
             AddressType::from_len(input.rows * input.len.max(plan.words(1))),
             input.width,
             BufferArg::from_raw_parts(input.handle.clone(), input.rows * input.vectors),
-            BufferArg::from_raw_parts(zeros, words),
+            BufferArg::from_raw_parts(bins::zeros(device, words), words),
             BufferArg::from_raw_parts(out.handle.clone(), input.rows * k),
             BufferArg::from_raw_parts(places.handle.clone(), input.rows * k),
             input.vectors,
