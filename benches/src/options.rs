@@ -219,6 +219,9 @@ impl Options {
         });
         self.plans.retain(|plan| wanted(plan.workload.name()));
         self.collectives.retain(|plan| wanted(plan.workload.name()));
+        let tiles = filters.iter().any(|filter| filter.contains("tiles"));
+        self.sorts
+            .retain(|plan| tiles || plan.workload.trial.is_none());
         self.sorts.retain(|plan| wanted(plan.workload.name()));
         self.products.retain(|plan| wanted(plan.workload.name()));
         self.tensor_cores.retain(|workload| wanted(workload.name()));

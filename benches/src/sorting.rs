@@ -13,6 +13,7 @@ use cubecl::prelude::*;
 use cubecl::server::Handle;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
+use girih_kernels::raw::sort::{Matching, Tile};
 use girih_kernels::{
     SortOptions, SortOrder, SortPath, UniqueOptions, argsort, bincount, sort, sort_by, sort_pairs,
     sort_path, top_k, unique,
@@ -102,12 +103,73 @@ pub struct Workload {
     pub op: Op,
     /// How many keys.
     pub length: usize,
+    /// How keys are sorted, where that is not the launcher's choice.
+    pub trial: Option<Trial>,
+}
+
+/// A way to sort on CUDA that is measured only where it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Trial {
+    /// The path.
+    pub path: SortPath,
+    /// Keys of a unit.
+    pub items: u32,
+    /// Tiles that a unit looks back at, at once.
+    pub window: u32,
+}
+
+impl Trial {
+    /// Units of a tile.
+    const UNITS: u32 = 384;
+
+    /// Two paths with tiles of two sizes.
+    fn all() -> impl Iterator<Item = Self> {
+        let paths = [SortPath::OneSweep, SortPath::AtOnce].into_iter();
+        let of_path = |path| {
+            let tiles = [23, 11]
+                .into_iter()
+                .flat_map(|items| [4, 8, 16].map(|window| (items, window)));
+            tiles.map(move |(items, window)| Self {
+                path,
+                items,
+                window,
+            })
+        };
+        paths.flat_map(of_path)
+    }
+
+    fn options(self) -> SortOptions {
+        SortOptions {
+            path: Some(self.path),
+            tile: Some(Tile {
+                units: Self::UNITS,
+                items: self.items,
+                plane: 32,
+                words: 1,
+                unroll: true,
+                matching: Matching::Ptx,
+                window: self.window,
+            }),
+            ..SortOptions::default()
+        }
+    }
+
+    fn name(self) -> String {
+        let Self {
+            path,
+            items,
+            window,
+        } = self;
+        let units = Self::UNITS;
+        format!(" {path:?} tiles of {units}x{items}, {window} at once")
+    }
 }
 
 impl Workload {
     /// The name in tables.
     pub fn name(&self) -> String {
-        format!("{} u32 {}", self.op.name(), self.length)
+        let trial = self.trial.map(Trial::name).unwrap_or_default();
+        format!("{} u32 {}{trial}", self.op.name(), self.length)
     }
 
     /// Bytes that a launch has to read and write at the least: each key once, and what comes out once.
@@ -164,14 +226,21 @@ pub fn plans(client: &Client) -> Vec<Plan> {
             },
         ),
     };
-    let of_op = |op| {
-        lengths.iter().map(move |&length| Plan {
-            workload: Workload { op, length },
-            schedule,
-        })
+    let plan = |op, length, trial| Plan {
+        workload: Workload { op, length, trial },
+        schedule,
     };
-    Op::ALL.into_iter().flat_map(of_op).collect()
+    let of_op = |op| lengths.iter().map(move |&length| plan(op, length, None));
+    let mut plans: Vec<Plan> = Op::ALL.into_iter().flat_map(of_op).collect();
+    if Device::of(client).target() == Target::Cuda {
+        let of_trial = |trial| TRIED.map(|length| plan(Op::SortKeys, length, Some(trial)));
+        plans.extend(Trial::all().flat_map(of_trial));
+    }
+    plans
 }
+
+/// Lengths at which launches cost more than keys, up to those where they do not.
+const TRIED: [usize; 5] = [1 << 14, 1 << 16, 1 << 18, 1 << 20, 1 << 22];
 
 /// A number of 32 bits that looks random: no two positions have the same.
 fn mixed(position: u32, seed: u32) -> u32 {
@@ -241,7 +310,10 @@ impl Prepared {
         let options = SortOptions::default();
         let index = u32::elem_type_native();
         let out = match self.workload.op {
-            Op::SortKeys => vec![sort(client, keys, 0, &options)?],
+            Op::SortKeys => {
+                let options = self.workload.trial.map_or(options, Trial::options);
+                vec![sort(client, keys, 0, &options)?]
+            }
             Op::SortKeysAtOnce => {
                 let options = SortOptions {
                     path: self.at_once(),
@@ -372,6 +444,7 @@ mod tests {
                 let workload = Workload {
                     op,
                     length: 1 << 10,
+                    trial: None,
                 };
                 let mut prepared = Prepared::new(&rt.client, workload).unwrap();
                 (0..SETS).for_each(|turn| prepared.launch(turn).unwrap());

@@ -179,4 +179,4 @@ pub use segment::{
 pub use sort::by::{SortOrder, argsort_by, sort_by, sort_pairs_by};
 pub use sort::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path, sort_with_indices};
 pub use sparse::{SparseRows, SparseStep, combine_rows, sparse_step, supports_sparse};
-pub use top_k::top_k;
+pub use top_k::{TopKPath, top_k, top_k_path};

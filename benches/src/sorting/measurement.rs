@@ -72,7 +72,7 @@ impl Measurement {
     /// The head of a table of [`row`](Self::row)s.
     pub fn header() -> String {
         format!(
-            "{:<42} {:>11} {:>11} {:>12} {:>10} {:>9}",
+            "{:<62} {:>11} {:>11} {:>12} {:>10} {:>9}",
             "sort", "median us", "window us", "keys per ns", "enqueue us", "first ms"
         )
     }
@@ -80,7 +80,7 @@ impl Measurement {
     /// A line of the table.
     pub fn row(&self) -> String {
         format!(
-            "{:<42} {:>11.2} {:>11.2} {:>12.3} {:>10.2} {:>9.1}",
+            "{:<62} {:>11.2} {:>11.2} {:>12.3} {:>10.2} {:>9.1}",
             self.name,
             self.time.median_us,
             self.time.window_us,

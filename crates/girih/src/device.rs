@@ -146,7 +146,10 @@ impl Device {
     /// # Errors
     /// [`Error::Device`] with the operation, the element, the order and the scope.
     pub fn require_atomic(&self, call: &'static str, access: &AtomicAccess) -> Result<()> {
-        self.require(self.has_atomic(access), call, access.to_string())
+        match self.has_atomic(access) {
+            true => Ok(()),
+            false => self.require(false, call, access.to_string()),
+        }
     }
 
     /// Whether memory of this type (a scalar, or a vector of `width`) can be added to atomically, relaxed, at device

@@ -98,11 +98,18 @@ impl<'a> Compaction<'a> {
             places,
             inverse,
         } = self.writes;
-        // Each buffer is a message to the device's thread: those that nobody writes are one, of a single element of any type.
-        let unwritten = self.device.client().empty(8);
+        let count = match length {
+            0 => {
+                let zero = self.device.client().create_from_slice(&[0; 8]);
+                TensorHandle::new_contiguous(vec![1], zero, count_type)
+            }
+            _ => self.output(vec![1], count_type),
+        };
+        // Each buffer is a message to the device's thread: in the place of those that nobody writes is that of the count, which has
+        // room for an element of any type.
         let output = |is_written, shape: Vec<usize>, dtype| match is_written {
             true => self.output(shape, dtype),
-            false => TensorHandle::new_contiguous(vec![1], unwritten.clone(), dtype),
+            false => TensorHandle::new_contiguous(vec![1], count.handle.clone(), dtype),
         };
         let list = vec![length];
         let written = Written {
@@ -111,14 +118,7 @@ impl<'a> Compaction<'a> {
             rejected: output(rejected, list.clone(), element),
             places: output(places, vec![length, self.extents.len()], index),
             inverse: output(inverse, list, index),
-            count: match length {
-                0 => TensorHandle::new_contiguous(
-                    vec![1],
-                    self.device.client().create_from_slice(&[0; 8]),
-                    count_type,
-                ),
-                _ => self.output(vec![1], count_type),
-            },
+            count,
             length,
             has_inverse: inverse,
             path,

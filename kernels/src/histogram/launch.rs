@@ -274,12 +274,13 @@ fn launch(
     let hardware = &client.properties().hardware;
     let units = 1 << hardware.max_units_per_cube.clamp(1, 512).ilog2();
     let vectors = count / width;
-    // Each cube adds its bins to the output: so many cubes as keep the processors busy, no more.
+    // Each cube adds its bins to the output: so many cubes as keep the processors busy, no more, and none with more bins than vectors.
     let most = match device.target() {
         Target::Cpu => 1,
         _ => 4 * hardware.num_streaming_multiprocessors.unwrap_or(16) as usize,
     };
-    let cubes = vectors.div_ceil(units as usize * 8).clamp(1, most);
+    let least = private.max(2 * units as usize);
+    let cubes = vectors.div_ceil(least).clamp(1, most);
     let counting = Counting {
         binning: bins.binning,
         private,

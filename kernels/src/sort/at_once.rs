@@ -10,17 +10,21 @@
 use super::carry::Moved;
 use super::digits::{Counting, count_share, digit_of_pass};
 use super::order::{Order, encode};
-use super::sweep::{Step, look_back_all, sort_tile, write_tile};
+use super::sweep::{Step, pass_tile};
 use super::tile::{DIGITS, Tile};
-use super::write;
 use crate::bins;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::prelude::*;
 
-/// Words of the work for so many passes: the next number, then how many cubes have done their part of the count, and of each pass.
+/// In the words of the work: the next number,
+const NEXT: usize = 0;
+/// and how many cubes have done their part of the count, and of each pass.
+const DONE: usize = 1;
+
+/// Words of the work for so many passes.
 pub(super) const fn words(passes: u32) -> usize {
-    2 + passes as usize
+    DONE + 1 + passes as usize
 }
 
 /// Sorts a row. `work` and `counts` are 0 before; `state` has a word for each digit of each tile, and `counts` one for each digit of
@@ -51,7 +55,6 @@ pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
 ) {
     let has_payload = comptime!(moved != Moved::Nothing);
     let cells = comptime!(counting.passes as usize * DIGITS);
-    let own = comptime!(tile.digits_of_unit());
     let cells_of_cube = shared::<Atomic<u32>>(cells);
     let busy_passes = shared::<Atomic<u32>>(1usize);
     let mut taken = shared::<u32>(1usize);
@@ -62,30 +65,28 @@ pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
 
     // The passes that have something to do; none is known before the count is done.
     let mut known = 0u32;
-    let mut goes_on = true;
-    while goes_on {
-        if UNIT_POS == 0u32 {
-            taken[0] = work[0].at::<Device>().fetch_add::<Relaxed>(1u32);
-        }
-        sync_cube();
-        let number = taken[0] % tiles;
-        let phase = taken[0] / tiles;
-        sync_cube();
+    let end = tiles * comptime!(counting.passes + 1);
+    hand_over(&mut taken, take(work));
+    let mut number = taken[0];
+    while number < end {
+        let (phase, index) = (number / tiles, number % tiles);
         if phase == 0u32 {
             bins::clear::<u32>(&cells_of_cube, cells, counting.units);
-            clear_state::<C>(state, number, counting);
+            clear_state::<C>(state, index, counting);
             count_share::<K, W, N>(
                 &cells_of_cube,
                 vectors,
                 0usize,
                 row_len / N::value(),
-                number,
+                index,
                 tiles,
                 begin,
                 last,
                 counting,
                 order,
             );
+            // On its way while the counts are added.
+            let next = take(work);
             bins::add_to::<u32, C>(
                 &cells_of_cube,
                 counts,
@@ -93,8 +94,9 @@ pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
                 cells.runtime(),
                 counting.units,
             );
-            end(work, 0u32);
-        } else if phase <= comptime!(counting.passes) {
+            tell(work, 0u32);
+            hand_over(&mut taken, next);
+        } else {
             let pass = phase - 1u32;
             if known == 0u32 {
                 wait_for(work, 0u32, tiles);
@@ -109,72 +111,71 @@ pub fn sort_kernel<K: Int, V: Int, W: Int, C: Int, N: Size>(
                     order,
                 );
             }
-            if (known >> pass) & 1u32 == 1u32 {
-                // What the pass before has written is read.
-                let before = known & ((1u32 << pass) - 1u32);
-                if before != 0u32 {
-                    wait_for(work, 32u32 - before.leading_zeros(), tiles);
-                }
+            let is_busy = (known >> pass) & 1u32 == 1u32;
+            // What the pass before has written is read.
+            let before = known & ((1u32 << pass) - 1u32);
+            if is_busy && before != 0u32 {
+                wait_for(work, 32u32 - before.leading_zeros(), tiles);
+            }
+            // On its way while the tile is sorted; by now all numbers of the pass are taken, or there are too few cubes.
+            let next = take(work);
+            if is_busy {
                 let digit = digit_of_pass(pass, begin, last, counting);
-                let step = Step::of(number, tiles, row_len, known, pass, digit, count_bits, tile);
-                let mut totals = Array::<u32>::new(own);
-                let mut starts = Array::<u32>::new(own);
-                sort_tile::<K, V, W, C>(
+                let step = Step::of(index, tiles, row_len, known, pass, digit, count_bits, tile);
+                pass_tile::<K, V, W, C, Atomic<C>>(
                     keys_in,
-                    &*keys_between,
-                    &*keys_out,
+                    keys_between,
+                    keys_out,
                     payload_in,
-                    &*payload_between,
-                    &*payload_out,
+                    payload_between,
+                    payload_out,
+                    counts,
+                    pass as usize * DIGITS,
                     state,
                     &counters,
                     &mut sorted,
                     &mut carried,
-                    &mut totals,
-                    &mut starts,
-                    step,
-                    tile,
-                    moved,
-                    order,
-                );
-                let mut before = Array::<C>::new(own);
-                if number == 0u32 {
-                    begin_row::<C>(&mut before, counts, pass as usize * DIGITS, tile);
-                } else {
-                    look_back_all::<C>(&mut before, state, step, tile);
-                }
-                write_tile::<K, V, W, C>(
-                    keys_between,
-                    keys_out,
-                    payload_between,
-                    payload_out,
-                    state,
-                    &sorted,
-                    &carried,
                     &mut offsets,
-                    &totals,
-                    &starts,
-                    &before,
                     step,
                     drops_keys == 0u32,
                     tile,
                     moved,
                     order,
                 );
-                end(work, phase);
+                tell(work, phase);
             }
-        } else {
-            goes_on = false;
+            hand_over(&mut taken, next);
         }
+        number = taken[0];
     }
+}
+
+/// The next number, for the first unit.
+#[cube]
+fn take(work: &[Atomic<u32>]) -> u32 {
+    let mut number = 0u32;
+    if UNIT_POS == 0u32 {
+        number = work[NEXT].at::<Device>().fetch_add::<Relaxed>(1u32);
+    }
+    number
+}
+
+/// Tells all units the first one's number, once they are done with the one before.
+#[cube]
+fn hand_over(taken: &mut Shared<[u32]>, number: u32) {
+    sync_cube();
+    if UNIT_POS == 0u32 {
+        taken[0] = number;
+    }
+    sync_cube();
 }
 
 /// Says that the cube has done its part of a phase: what its units wrote is seen by whoever waits for it.
 #[cube]
-fn end(work: &[Atomic<u32>], phase: u32) {
+fn tell(work: &[Atomic<u32>], phase: u32) {
     sync_cube();
     if UNIT_POS == 0u32 {
-        work[1 + phase as usize]
+        work[DONE + phase as usize]
             .at::<Device>()
             .fetch_add::<Release>(1u32);
     }
@@ -186,7 +187,7 @@ fn wait_for(work: &[Atomic<u32>], phase: u32, tiles: u32) {
     if UNIT_POS == 0u32 {
         let mut waiting = true;
         while waiting {
-            let done = work[1 + phase as usize].at::<Device>().load::<Acquire>();
+            let done = work[DONE + phase as usize].at::<Device>().load::<Acquire>();
             waiting = done < tiles;
         }
     }
@@ -240,26 +241,4 @@ fn busy<K: Int, W: Int, C: Int>(
     sync_cube();
     let busy = busy_passes[0].at::<Cube>().load::<Relaxed>();
     select(busy == 0u32, 1u32, busy)
-}
-
-/// Where the keys of each of this unit's digits begin in the sorted row.
-#[cube]
-fn begin_row<C: Int>(
-    before: &mut Array<C>,
-    counts: &[Atomic<C>],
-    counts_of_pass: usize,
-    #[comptime] tile: Tile,
-) {
-    let own = comptime!(tile.digits_of_unit());
-    let first = UNIT_POS as usize * own;
-    #[unroll(comptime!(tile.unroll))]
-    for each in 0..own {
-        before[each] = C::new(0i64);
-        if first + each < DIGITS {
-            before[each] = counts[counts_of_pass + first + each]
-                .at::<Device>()
-                .load::<Relaxed>();
-        }
-    }
-    write::begin::<C>(before, tile);
 }

@@ -62,10 +62,10 @@ pub(crate) fn launch(
         // One that finds all digits equal moves keys to where they belong as well.
         _ => plan.passes().max(1),
     };
-    let unused = Buffer::unused(client);
     let keys_in = rows.gather(device, keys);
     let len = job.rows * job.len;
     let of_keys = Turns::new(client, keys_in, len, job.key, passes);
+    let unused = of_keys.unused(client, job.key);
     let of_payload = job.payload.map(|element| {
         let given = match carried {
             Carried::Payload(payload) => rows.gather(device, payload),

@@ -60,7 +60,7 @@ pub enum SortPath {
     OneSweep,
     /// One kernel for a single row: cubes take numbered work, the count of all digits first, then the tiles of pass after pass, and wait
     /// for lower numbers alone. It needs cubes that began to go on while others wait for them, however few: CUDA has such, and the CPU,
-    /// where the first cube takes all of the work. It is taken only where it is asked for.
+    /// where the first cube takes all of the work. It is the fastest on CUDA for a row of no more tiles than the device has processors.
     AtOnce,
     /// Three kernels a digit: tiles are counted, the counts added up, and the tiles written. No cube waits for another.
     ThreeKernels,
@@ -106,7 +106,7 @@ pub struct SortOptions {
 ///
 /// | backend | rows of a few thousand keys | longer ones |
 /// |---|---|---|
-/// | CUDA | one cube a row | one read of the keys for all counts, then one read and one write a digit |
+/// | CUDA | one cube a row | one read of the keys for all counts, then one read and one write a digit; in one launch, if a single row has no more tiles than there are processors |
 /// | CPU, Vulkan, others | the same | two reads and one write a digit |
 ///
 /// ```

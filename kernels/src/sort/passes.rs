@@ -158,7 +158,7 @@ pub fn scatter_kernel<K: Int, V: Int, W: Int, C: Int>(
 
         let mut before = Array::<C>::new(own);
         let line = row as usize * DIGITS;
-        write::begin_row::<C>(&mut before, totals, line, tile);
+        write::begin_row::<C, C>(&mut before, totals, line, tile);
         let first = UNIT_POS as usize * own;
         #[unroll(comptime!(tile.unroll))]
         for each in 0..own {

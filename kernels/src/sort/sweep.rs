@@ -9,7 +9,7 @@ use super::look_back::{Flags, look_back};
 use super::order::Order;
 use super::tally;
 use super::tile::{self, DIGITS, Digit, Tile};
-use super::write::{self, Row};
+use super::write::{self, Count, Row};
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::prelude::*;
@@ -53,14 +53,15 @@ pub(super) struct Step {
     pub turn: Turn,
     /// Where the tile is.
     pub part: Row,
+    /// How many tiles of all are before it.
+    pub number: u32,
     /// How many tiles of its row are before it.
     pub index: u32,
-    /// Where the tile's words of the state begin that are this unit's.
-    pub words: usize,
     /// What the keys are sorted by.
     pub digit: Digit,
-    /// What words of the state say in the pass.
-    pub flags: Flags,
+    /// Bits of a word of the state.
+    #[cube(comptime)]
+    pub count_bits: u32,
 }
 
 #[cube]
@@ -81,15 +82,25 @@ impl Step {
             rank: (busy & ((1u32 << pass) - 1u32)).count_ones(),
             count: busy.count_ones(),
         };
-        let first = UNIT_POS as usize * comptime!(tile.digits_of_unit());
         Step {
             turn,
             part: Row::of(number / tiles_of_row, number % tiles_of_row, row_len, tile),
+            number,
             index: number % tiles_of_row,
-            words: number as usize * DIGITS + first,
             digit,
-            flags: Flags::of(turn.rank & 1u32, count_bits),
+            count_bits,
         }
+    }
+
+    /// Where the tile's words of the state begin that are this unit's.
+    fn words(&self, #[comptime] tile: Tile) -> usize {
+        let first = UNIT_POS as usize * comptime!(tile.digits_of_unit());
+        self.number as usize * DIGITS + first
+    }
+
+    /// What words of the state say in the pass.
+    fn flags(&self) -> Flags {
+        Flags::of(self.turn.rank & 1u32, self.count_bits)
     }
 }
 
@@ -146,46 +157,21 @@ pub fn sweep_kernel<K: Int, V: Int, W: Int, C: Int>(
             count_bits,
             tile,
         );
-        let own = comptime!(tile.digits_of_unit());
-        let mut totals = Array::<u32>::new(own);
-        let mut starts = Array::<u32>::new(own);
-        sort_tile::<K, V, W, C>(
+        let counts_of_pass = counts_of_row + pass as usize * DIGITS;
+        pass_tile::<K, V, W, C, C>(
             keys_in,
-            &*keys_between,
-            &*keys_out,
+            keys_between,
+            keys_out,
             payload_in,
-            &*payload_between,
-            &*payload_out,
+            payload_between,
+            payload_out,
+            counts,
+            counts_of_pass,
             state,
             &counters,
             &mut sorted,
             &mut carried,
-            &mut totals,
-            &mut starts,
-            step,
-            tile,
-            moved,
-            order,
-        );
-        let mut before = Array::<C>::new(own);
-        if step.index == 0u32 {
-            let counts_of_pass = counts_of_row + pass as usize * DIGITS;
-            write::begin_row::<C>(&mut before, counts, counts_of_pass, tile);
-        } else {
-            look_back_all::<C>(&mut before, state, step, tile);
-        }
-        write_tile::<K, V, W, C>(
-            keys_between,
-            keys_out,
-            payload_between,
-            payload_out,
-            state,
-            &sorted,
-            &carried,
             &mut offsets,
-            &totals,
-            &starts,
-            &before,
             step,
             drops_keys == 0u32,
             tile,
@@ -193,6 +179,77 @@ pub fn sweep_kernel<K: Int, V: Int, W: Int, C: Int>(
             order,
         );
     }
+}
+
+/// Takes a tile through a pass: sorts it by the digit, learns where its keys go, and writes them there. The first tile of a row learns
+/// that from the counts of the pass' digits, the others by look-back.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn pass_tile<K: Int, V: Int, W: Int, C: Int, A: Count<C>>(
+    keys_in: &[K],
+    keys_between: &mut [K],
+    keys_out: &mut [K],
+    payload_in: &[V],
+    payload_between: &mut [V],
+    payload_out: &mut [V],
+    counts: &[A],
+    counts_of_pass: usize,
+    state: &[Atomic<C>],
+    counters: &Shared<[Atomic<u32>]>,
+    sorted: &mut Shared<[W]>,
+    carried: &mut Shared<[V]>,
+    offsets: &mut Shared<[C]>,
+    step: Step,
+    keeps_keys: bool,
+    #[comptime] tile: Tile,
+    #[comptime] moved: Moved,
+    #[comptime] order: Option<Order>,
+) {
+    let own = comptime!(tile.digits_of_unit());
+    let mut totals = Array::<u32>::new(own);
+    let mut starts = Array::<u32>::new(own);
+    sort_tile::<K, V, W, C>(
+        keys_in,
+        &*keys_between,
+        &*keys_out,
+        payload_in,
+        &*payload_between,
+        &*payload_out,
+        state,
+        counters,
+        sorted,
+        carried,
+        &mut totals,
+        &mut starts,
+        step,
+        tile,
+        moved,
+        order,
+    );
+    let mut before = Array::<C>::new(own);
+    if step.index == 0u32 {
+        write::begin_row::<C, A>(&mut before, counts, counts_of_pass, tile);
+    } else {
+        look_back_all::<C>(&mut before, state, step, tile);
+    }
+    write_tile::<K, V, W, C>(
+        keys_between,
+        keys_out,
+        payload_between,
+        payload_out,
+        state,
+        &*sorted,
+        &*carried,
+        offsets,
+        &totals,
+        &starts,
+        &before,
+        step,
+        keeps_keys,
+        tile,
+        moved,
+        order,
+    );
 }
 
 /// What the passes keep keys encoded by: what costs little is undone by each of them, what costs more by the last alone.
@@ -204,7 +261,7 @@ fn cheap(order: Option<Order>) -> Option<Order> {
 /// goes to `totals`, where in the tile they begin to `starts`; and the tiles after it are told what it has.
 #[cube]
 #[allow(clippy::too_many_arguments)]
-pub(super) fn sort_tile<K: Int, V: Int, W: Int, C: Int>(
+fn sort_tile<K: Int, V: Int, W: Int, C: Int>(
     keys_in: &[K],
     keys_between: &[K],
     keys_out: &[K],
@@ -228,7 +285,7 @@ pub(super) fn sort_tile<K: Int, V: Int, W: Int, C: Int>(
     let cheap = comptime!(cheap(order));
     let is_first = step.turn.is_first();
     let reads_output = !step.turn.writes_output();
-    let (part, flags) = (step.part, step.flags);
+    let part = step.part;
     let seat = tile::seat(tile);
     let mut keys = Array::<W>::new(items);
     if is_first {
@@ -258,13 +315,12 @@ pub(super) fn sort_tile<K: Int, V: Int, W: Int, C: Int>(
     // The cubes after this one can go on by what it has, before it knows what the ones before it have.
     if step.index > 0u32 {
         let first = UNIT_POS as usize * own;
+        let (words, flags) = (step.words(tile), step.flags());
         #[unroll(comptime!(tile.unroll))]
         for each in 0..own {
             if first + each < DIGITS {
                 let word = flags.word::<C>(flags.alone, C::cast_from(totals[each]));
-                state[step.words + each]
-                    .at::<Device>()
-                    .store::<Relaxed>(word);
+                state[words + each].at::<Device>().store::<Relaxed>(word);
             }
         }
     }
@@ -305,7 +361,7 @@ pub(super) fn sort_tile<K: Int, V: Int, W: Int, C: Int>(
 
 /// Where in the row the keys of each of this unit's digits before the tile end, as the tiles before it say.
 #[cube]
-pub(super) fn look_back_all<C: Int>(
+fn look_back_all<C: Int>(
     before: &mut Array<C>,
     state: &[Atomic<C>],
     step: Step,
@@ -313,16 +369,11 @@ pub(super) fn look_back_all<C: Int>(
 ) {
     let own = comptime!(tile.digits_of_unit());
     let first = UNIT_POS as usize * own;
+    let (words, flags) = (step.words(tile), step.flags());
     #[unroll(comptime!(tile.unroll))]
     for each in 0..own {
         if first + each < DIGITS {
-            before[each] = look_back::<C>(
-                state,
-                step.words + each,
-                step.index,
-                step.flags,
-                tile.window,
-            );
+            before[each] = look_back::<C>(state, words + each, step.index, flags, tile.window);
         }
     }
 }
@@ -330,7 +381,7 @@ pub(super) fn look_back_all<C: Int>(
 /// Tells the tiles after this one where the keys of each digit go on, and writes the tile, which waits until all of it is sorted.
 #[cube]
 #[allow(clippy::too_many_arguments)]
-pub(super) fn write_tile<K: Int, V: Int, W: Int, C: Int>(
+fn write_tile<K: Int, V: Int, W: Int, C: Int>(
     keys_between: &mut [K],
     keys_out: &mut [K],
     payload_between: &mut [V],
@@ -351,15 +402,14 @@ pub(super) fn write_tile<K: Int, V: Int, W: Int, C: Int>(
     let own = comptime!(tile.digits_of_unit());
     let cheap = comptime!(cheap(order));
     let first = UNIT_POS as usize * own;
-    let (part, digit, turn, flags) = (step.part, step.digit, step.turn, step.flags);
+    let (part, digit, turn) = (step.part, step.digit, step.turn);
+    let (words, flags) = (step.words(tile), step.flags());
     #[unroll(comptime!(tile.unroll))]
     for each in 0..own {
         if first + each < DIGITS {
             let through = before[each] + C::cast_from(totals[each]);
             let word = flags.word::<C>(flags.through, through);
-            state[step.words + each]
-                .at::<Device>()
-                .store::<Relaxed>(word);
+            state[words + each].at::<Device>().store::<Relaxed>(word);
             // From the beginning of the buffers. Wraps: the place in the tile is added to it.
             offsets[first + each] =
                 C::cast_from(part.begin) + before[each] - C::cast_from(starts[each]);

@@ -127,6 +127,18 @@ impl Turns {
         [self.input.clone(), between.clone(), self.output.clone()]
     }
 
+    /// In the place of what there is not. Each buffer is a message to the device's thread: so it is the output, where that has room
+    /// for an element of any type.
+    pub(super) fn unused(&self, client: &Client, element: ElemType) -> Buffer {
+        match self.output.len * element.size() < 8 {
+            true => Buffer::unused(client),
+            false => Buffer {
+                handle: self.output.handle.clone(),
+                len: 1,
+            },
+        }
+    }
+
     /// What the last pass wrote.
     pub(super) fn into_output(self) -> Handle {
         self.output.handle

@@ -57,11 +57,33 @@ impl Row {
     }
 }
 
+/// What holds how many keys there are of a digit.
+#[cube]
+pub(crate) trait Count<C: Int>: CubePrimitive {
+    /// The count at a place of a list of such.
+    fn read(counts: &[Self], place: usize) -> C;
+}
+
+#[cube]
+impl<C: Int> Count<C> for C {
+    fn read(counts: &[C], place: usize) -> C {
+        counts[place]
+    }
+}
+
+/// Other cubes have added to it before.
+#[cube]
+impl<C: Int> Count<C> for Atomic<C> {
+    fn read(counts: &[Atomic<C>], place: usize) -> C {
+        counts[place].at::<Device>().load::<Relaxed>()
+    }
+}
+
 /// Where the keys of each of this unit's digits begin in the sorted row, by how many there are of each.
 #[cube]
-pub(crate) fn begin_row<C: Int>(
+pub(crate) fn begin_row<C: Int, A: Count<C>>(
     before: &mut Array<C>,
-    counts: &[C],
+    counts: &[A],
     counts_of_row: usize,
     #[comptime] tile: Tile,
 ) {
@@ -71,16 +93,9 @@ pub(crate) fn begin_row<C: Int>(
     for each in 0..own {
         before[each] = C::new(0i64);
         if first + each < DIGITS {
-            before[each] = counts[counts_of_row + first + each];
+            before[each] = A::read(counts, counts_of_row + first + each);
         }
     }
-    begin::<C>(before, tile);
-}
-
-/// The same where `before` has how many there are of each of this unit's digits.
-#[cube]
-pub(crate) fn begin<C: Int>(before: &mut Array<C>, #[comptime] tile: Tile) {
-    let own = comptime!(tile.digits_of_unit());
     let mut total = C::new(0i64);
     #[unroll(comptime!(tile.unroll))]
     for each in 0..own {

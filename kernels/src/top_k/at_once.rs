@@ -1,27 +1,36 @@
-//! The selection in one launch: all cubes count a digit, wait for each other, and find it, for digit after digit. It takes a
-//! device that runs all cubes of a launch at once.
+//! The selection in one launch: cubes count a digit of the keys, the last of them finds which of its values the last one wanted
+//! has, and all go on with the next digit.
+//!
+//! Work is numbered: the shares of all rows for the first digit, then those for the second, and so on; those that collect come last. A
+//! cube takes the next number from a counter, does what it stands for, and takes another. What is numbered waits for lower numbers
+//! alone, and those are done or in the hands of cubes that run: so it goes on, however few cubes run at once.
 // CubeCL's macro writes undocumented twins of the kernel.
 #![allow(missing_docs)]
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if)]
 
-use super::walk::{Question, Share, Visit, walk};
-use super::{DIGIT_BITS, DIGITS, Input, Select};
+use super::answers::{MOST_WANTED, choose, hear, learn};
+use super::ranked::{RANKED, put_in_order};
+use super::walk::{Question, Share, Slots, Visit, walk};
+use super::{CALL, DIGIT_BITS, DIGITS, Input, Select};
 use crate::bins;
+use crate::sort::Order;
 use crate::sort::plan::word;
-use crate::sort::{Order, encode};
-use cubecl::ir::ElemType;
+use cubecl::ir::{ElemType, UIntKind};
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
-use girih::coop::Sum;
+use girih::Result;
 use girih::device::{self, Target};
-use girih::memory::blocks::GridBarrier;
+use girih::memory::{AtomicAccess, MemoryOrder, MemoryScope, Operation};
 use girih::prelude::*;
 
-/// Most of those wanted that one cube puts in order by comparing each with each.
-const RANKED: usize = 512;
-/// Words of the barrier, before those of the rows.
-const BARRIER: usize = 2;
+/// Words before those of the rows: the next number.
+const NUMBERS: usize = 1;
+
+/// In the cube's hand: the number that it does next,
+const NEXT: usize = 0;
+/// and how many shares of its row were done before its own.
+const DONE: usize = 1;
 
 /// How the kernel selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,13 +48,38 @@ pub struct AtOnce {
 }
 
 impl AtOnce {
-    /// Words of a row: the counts of every digit, and how many of those wanted were written.
-    pub(super) const fn words(&self) -> usize {
-        (self.key_digits + self.place_digits) as usize * DIGITS + 1
+    /// Digits of a key and of a place.
+    const fn digits(&self) -> u32 {
+        self.key_digits + self.place_digits
+    }
+
+    /// Where a row's answers begin in its words, behind the counts of every digit.
+    pub(super) const fn answers(&self) -> usize {
+        self.digits() as usize * DIGITS
+    }
+
+    /// Where a row's shares that are done are counted: of every digit, and of what is collected.
+    const fn done(&self) -> usize {
+        self.answers() + self.digits() as usize
+    }
+
+    /// Where it is counted how many of those wanted were written.
+    pub(super) const fn written(&self) -> usize {
+        self.done() + self.digits() as usize + 1
+    }
+
+    /// Words of a row.
+    const fn words_of_row(&self) -> usize {
+        self.written() + 1
+    }
+
+    /// Words of all rows.
+    pub const fn words(&self, rows: usize) -> usize {
+        NUMBERS + rows * self.words_of_row()
     }
 }
 
-/// The first `k` of each row in the order. `words` are 0 before: those of the barrier, then those of the rows.
+/// The first `k` of each row in the order. `words` are 0 before: the next number, then those of the rows.
 #[cube(launch_unchecked, address_type = "dynamic")]
 pub fn select_kernel<K: Int, W: Int, I: Int, N: Size>(
     keys: &[Vector<K, N>],
@@ -53,82 +87,60 @@ pub fn select_kernel<K: Int, W: Int, I: Int, N: Size>(
     out: &mut [K],
     places: &mut [I],
     vectors_of_row: usize,
-    cubes_of_row: u32,
+    rows: u32,
+    shares_of_row: u32,
     k: u32,
     #[comptime] plan: AtOnce,
     #[comptime] order: Option<Order>,
     #[define(K, W, I)] _types: [ElemType; 3],
 ) {
     let chunk = comptime!((plan.units * plan.items) as usize);
-    let row = CUBE_POS / cubes_of_row as usize;
-    let rank = CUBE_POS % cubes_of_row as usize;
-    let share = Share {
-        start: row * vectors_of_row,
-        len: vectors_of_row,
-        first: rank * chunk,
-        step: chunk * cubes_of_row as usize,
-    };
-    let barrier = GridBarrier::new(&words[0], &words[1]);
+    let key_digits = comptime!(plan.key_digits);
     let digits = shared::<Atomic<u32>>(DIGITS);
-    let mut chosen = shared::<u32>(3usize);
-    let begin = BARRIER + row * plan.words();
-    let first = row * k as usize;
+    let mut answers = shared::<u32>(comptime!(plan.digits() as usize));
+    let mut hand = shared::<u32>(2usize);
+    let shares = rows * shares_of_row;
+    let end = shares * comptime!(plan.digits() + 1);
 
-    let mut key = W::new(0i64);
-    let mut left = k;
-    let mut among = 0u32;
-    let mut counts = begin;
-    let mut digit = comptime!(plan.key_digits).runtime();
-    while digit > 0u32 {
-        digit -= 1u32;
-        let question = Question::<W> {
-            key,
-            place: 0u32,
-            shift: digit * DIGIT_BITS,
+    if UNIT_POS == 0u32 {
+        hand[NEXT] = take(words);
+    }
+    sync_cube();
+    let mut number = hand[NEXT];
+    while number < end {
+        let phase = number / shares;
+        let row = ((number % shares) / shares_of_row) as usize;
+        let share = Share {
+            start: row * vectors_of_row,
+            len: vectors_of_row,
+            first: (number % shares_of_row) as usize * chunk,
+            step: chunk * shares_of_row as usize,
         };
-        bins::clear::<u32>(&digits, DIGITS, plan.units);
-        walk::<K, W, I, N>(
-            keys,
-            &digits,
+        let begin = NUMBERS + row * comptime!(plan.words_of_row());
+        let first = row * k as usize;
+
+        hear(
+            &mut answers,
             words,
-            out,
-            places,
-            share,
-            question,
             begin,
-            first,
-            k,
-            Visit::Key,
+            0u32,
+            phase.min(key_digits),
             plan,
-            order,
         );
-        bins::add_to::<u32, u32>(&digits, words, counts, DIGITS.runtime(), plan.units);
-        barrier.sync();
-        choose(&mut chosen, words, counts, left, plan);
-        key = (key << W::new(comptime!(i64::from(DIGIT_BITS)))) | W::cast_from(chosen[0]);
-        left = chosen[1];
-        among = chosen[2];
-        sync_cube();
-        counts += DIGITS;
-    }
-
-    // Of equal keys the first places are wanted; where all of them are, any place will do. Every cube comes to each barrier,
-    // unless it knows that none has to.
-    let is_settled = left == among;
-    let mut place = 0u32;
-    let mut digit = comptime!(plan.place_digits).runtime();
-    if is_settled && cubes_of_row as usize == CUBE_COUNT {
-        digit = 0u32;
-    }
-    while digit > 0u32 {
-        digit -= 1u32;
-        let question = Question::<W> {
-            key,
-            place,
-            shift: digit * DIGIT_BITS,
-        };
         bins::clear::<u32>(&digits, DIGITS, plan.units);
-        if !is_settled {
+        let known = learn::<W>(&mut answers, words, begin, phase, k, plan);
+        let question = Question::<W> {
+            key: known.key,
+            place: known.place,
+            shift: (known.digits.max(phase + 1u32) - phase - 1u32) * DIGIT_BITS,
+        };
+        let slots = Slots {
+            first,
+            count: k,
+            written: begin + comptime!(plan.written()),
+        };
+
+        if phase == known.digits {
             walk::<K, W, I, N>(
                 keys,
                 &digits,
@@ -137,142 +149,140 @@ pub fn select_kernel<K: Int, W: Int, I: Int, N: Size>(
                 places,
                 share,
                 question,
-                begin,
-                first,
-                k,
-                Visit::Place,
+                slots,
+                Visit::Collect,
                 plan,
                 order,
             );
-        }
-        bins::add_to::<u32, u32>(&digits, words, counts, DIGITS.runtime(), plan.units);
-        barrier.sync();
-        if !is_settled {
-            choose(&mut chosen, words, counts, left, plan);
-            place = (place << DIGIT_BITS) | chosen[0];
-            left = chosen[1];
+            let next = take_of_rest(words, rows, (phase + 1u32) * shares, end);
+            let done = begin + comptime!(plan.done() + plan.digits() as usize);
+            let is_last = end_share(&mut hand, words, done, shares_of_row, next);
+            if comptime!(plan.ranked > 0) {
+                if is_last {
+                    put_in_order::<K, W, I>(out, places, first, k, plan, order);
+                }
+            }
+        } else if phase < known.digits {
+            if phase >= key_digits {
+                walk::<K, W, I, N>(
+                    keys,
+                    &digits,
+                    words,
+                    out,
+                    places,
+                    share,
+                    question,
+                    slots,
+                    Visit::Place,
+                    plan,
+                    order,
+                );
+            } else {
+                walk::<K, W, I, N>(
+                    keys,
+                    &digits,
+                    words,
+                    out,
+                    places,
+                    share,
+                    question,
+                    slots,
+                    Visit::Key,
+                    plan,
+                    order,
+                );
+            }
+            // On its way while the counts are added.
+            let next = take(words);
+            let counts = begin + phase as usize * DIGITS;
+            bins::add_to::<u32, u32>(&digits, words, counts, DIGITS.runtime(), plan.units);
+            let done = begin + comptime!(plan.done()) + phase as usize;
+            if end_share(&mut hand, words, done, shares_of_row, next) {
+                let answer = begin + comptime!(plan.answers()) + phase as usize;
+                choose(words, counts, answer, known.left, plan);
+            }
+        } else {
+            // The row did not ask for places, and is collected.
+            let next = take_of_rest(words, rows, phase * shares, end);
+            if UNIT_POS == 0u32 {
+                hand[NEXT] = next;
+            }
             sync_cube();
         }
-        counts += DIGITS;
-    }
-    if is_settled {
-        place = 0xffff_ffffu32;
-    }
-
-    let question = Question::<W> {
-        key,
-        place,
-        shift: 0u32,
-    };
-    walk::<K, W, I, N>(
-        keys,
-        &digits,
-        words,
-        out,
-        places,
-        share,
-        question,
-        begin,
-        first,
-        k,
-        Visit::Collect,
-        plan,
-        order,
-    );
-    if comptime!(plan.ranked > 0) {
-        barrier.sync();
-        if rank == 0 {
-            put_in_order::<K, W, I>(out, places, first, k, plan, order);
-        }
+        number = hand[NEXT];
     }
 }
 
-/// The digit of the last one wanted, how many are still to be found among those that have it, and how many those are.
+/// The next number, for the first unit.
 #[cube]
-fn choose(
-    chosen: &mut Shared<[u32]>,
+fn take(words: &[Atomic<u32>]) -> u32 {
+    let mut number = 0u32;
+    if UNIT_POS == 0u32 {
+        number = words[0].at::<Device>().fetch_add::<Relaxed>(1u32);
+    }
+    number
+}
+
+/// The next number of a cube that collects; none, where there is one row alone and its shares are taken, which are those below `own`.
+#[cube]
+fn take_of_rest(words: &[Atomic<u32>], rows: u32, own: u32, end: u32) -> u32 {
+    let number = take(words);
+    select(rows == 1u32 && number >= own, end, number)
+}
+
+/// Ends a share, of which `done` counts those of its row: whether it was the last of them, whose cube sees what the others have done.
+/// `next` is the number that the cube does next.
+#[cube]
+fn end_share(
+    hand: &mut Shared<[u32]>,
     words: &[Atomic<u32>],
-    counts: usize,
-    left: u32,
-    #[comptime] plan: AtOnce,
-) {
-    let own = comptime!(DIGITS.div_ceil(plan.units as usize));
-    let first = UNIT_POS as usize * own;
-    let mut held = Array::<u32>::new(own);
-    let mut total = 0u32;
-    for each in 0..own {
-        let mut count = 0u32;
-        if first + each < DIGITS {
-            count = words[counts + first + each]
-                .at::<Device>()
-                .load::<Relaxed>();
-        }
-        held[each] = count;
-        total += count;
-    }
-    let mut before = this_cube().exclusive_scan::<u32, Sum>(total, 0u32);
-    for each in 0..own {
-        let count = held[each];
-        if before < left && left <= before + count {
-            chosen[0] = (first + each) as u32;
-            chosen[1] = left - before;
-            chosen[2] = count;
-        }
-        before += count;
+    done: usize,
+    shares_of_row: u32,
+    next: u32,
+) -> bool {
+    sync_cube();
+    if UNIT_POS == 0u32 {
+        hand[DONE] = words[done].at::<Device>().fetch_add::<AcqRel>(1u32);
+        hand[NEXT] = next;
     }
     sync_cube();
+    hand[DONE] + 1u32 == shares_of_row
 }
 
-/// Puts those wanted in order, equal keys by their places: each goes where as many are as come before it.
-#[cube]
-fn put_in_order<K: Int, W: Int, I: Int>(
-    out: &mut [K],
-    places: &mut [I],
-    first: usize,
-    k: u32,
-    #[comptime] plan: AtOnce,
-    #[comptime] order: Option<Order>,
-) {
-    let units = comptime!(plan.units as usize);
-    let count = k as usize;
-    let mut raws = shared::<K>(comptime!(plan.ranked as usize));
-    let mut keys = shared::<W>(comptime!(plan.ranked as usize));
-    let mut from = shared::<u32>(comptime!(plan.ranked as usize));
-    let mut at = UNIT_POS as usize;
-    while at < count {
-        let raw = out[first + at];
-        raws[at] = raw;
-        keys[at] = encode::<W>(W::cast_from(raw), order);
-        from[at] = u32::cast_from(places[first + at]);
-        at += units;
+/// Whether the device can: cubes must go on while others wait for them.
+pub fn require(device: &device::Device) -> Result<()> {
+    let goes_on = matches!(device.target(), Target::Cuda | Target::Cpu);
+    device.require(goes_on, CALL, "cubes that go on while others wait for them")?;
+    for (operation, order) in [
+        (Operation::Add, MemoryOrder::AcqRel),
+        (Operation::Load, MemoryOrder::Relaxed),
+        (Operation::Store, MemoryOrder::Relaxed),
+    ] {
+        let access = AtomicAccess::new(operation, ElemType::UInt(UIntKind::U32));
+        device.require_atomic(CALL, &access.ordered(order, MemoryScope::Device))?;
     }
-    sync_cube();
-    let mut at = UNIT_POS as usize;
-    while at < count {
-        let (key, place) = (keys[at], from[at]);
-        let mut rank = 0usize;
-        for other in 0..count {
-            let is_before = keys[other] < key || (keys[other] == key && from[other] < place);
-            rank += usize::cast_from(is_before);
+    Ok(())
+}
+
+/// Cubes that give every processor work, and rows that are enough for them.
+pub(super) fn most_cubes(device: &device::Device) -> usize {
+    match device.target() {
+        Target::Cuda => {
+            let hardware = &device.client().properties().hardware;
+            hardware.num_streaming_multiprocessors.unwrap_or(1) as usize
         }
-        out[first + rank] = raws[at];
-        places[first + rank] = I::cast_from(place);
-        at += units;
+        // Its cubes run one after another.
+        _ => 1,
     }
 }
 
-/// Those wanted of each row and their places, and whether they are in order; where the device can do it in one launch.
+/// Those wanted of each row and their places, and whether they are in order; of no more rows than [`most_cubes`].
 pub(super) fn launch(
     select: &Select,
     device: &device::Device,
     input: &Input,
     k: usize,
-) -> Option<(TensorHandle, TensorHandle, bool)> {
-    let most = GridBarrier::most_cubes(device) as usize;
-    let runs = matches!(device.target(), Target::Cuda | Target::Cpu);
-    if !runs || input.rows > most {
-        return None;
-    }
+) -> (TensorHandle, TensorHandle, bool) {
     let client = device.client();
     let units = 1
         << client
@@ -282,10 +292,9 @@ pub(super) fn launch(
             .clamp(1, 1024)
             .ilog2();
     let items = 2;
+    let most = most_cubes(device);
     let chunks = input.vectors.div_ceil((units * items) as usize);
-    let cubes_of_row = chunks.clamp(1, most / input.rows) as u32;
-    let cubes = cubes_of_row * input.rows as u32;
-    GridBarrier::require(device, cubes).ok()?;
+    let shares_of_row = chunks.clamp(1, most / input.rows);
     let is_ranked = k <= RANKED;
     let plan = AtOnce {
         units,
@@ -294,22 +303,23 @@ pub(super) fn launch(
         place_digits: input.place_digits(),
         ranked: if is_ranked { RANKED as u32 } else { 0 },
     };
-    let words = BARRIER + input.rows * plan.words();
+    let words = plan.words(input.rows);
     let (out, places) = select.outputs(client, input.rows, k);
     // SAFETY: rows are masked by their length, slots by `k`; there are words for every row.
     unsafe {
         select_kernel::launch_unchecked(
             client,
-            CubeCount::new_1d(cubes),
+            CubeCount::new_1d((input.rows * shares_of_row) as u32),
             CubeDim::new_1d(units),
-            AddressType::from_len(input.rows * input.len.max(plan.words())),
+            AddressType::from_len(input.rows * input.len.max(plan.words(1))),
             input.width,
             BufferArg::from_raw_parts(input.handle.clone(), input.rows * input.vectors),
             BufferArg::from_raw_parts(bins::zeros(device, words), words),
             BufferArg::from_raw_parts(out.handle.clone(), input.rows * k),
             BufferArg::from_raw_parts(places.handle.clone(), input.rows * k),
             input.vectors,
-            cubes_of_row,
+            input.rows as u32,
+            shares_of_row as u32,
             k as u32,
             plan,
             select.order.unless_identity(),
@@ -320,5 +330,5 @@ pub(super) fn launch(
             ],
         );
     }
-    Some((out, places, is_ranked))
+    (out, places, is_ranked)
 }

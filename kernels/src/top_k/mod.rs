@@ -1,12 +1,15 @@
 //! The first keys of each row in an order, without sorting the others.
 
+mod answers;
 mod at_once;
+mod ranked;
 mod steps;
 mod walk;
 
-/// What tests compile without the launcher.
+/// What tests compile without the launcher, and the way to name a path.
 pub mod raw {
-    pub use super::at_once::{AtOnce, select_kernel};
+    pub use super::at_once::{AtOnce, require as require_at_once, select_kernel};
+    pub use super::top_k_by;
 }
 
 use crate::check;
@@ -22,6 +25,8 @@ use girih::device;
 use girih::memory::{AtomicAccess, MemoryOrder, MemoryScope, Operation};
 use girih::{Error, Result};
 
+/// The call, for errors.
+const CALL: &str = "top_k";
 /// Bits of a digit.
 const DIGIT_BITS: u32 = 8;
 /// Values of a digit.
@@ -39,9 +44,8 @@ const DIGITS: usize = 256;
 /// | short, or more than some thousand of their keys wanted | sorted |
 /// | others | digit by digit from the highest, the last one wanted is found; then those before it are collected, and sorted |
 ///
-/// CUDA and the CPU do the latter in one launch, whose cubes wait for each other after each digit, if there are no more rows
-/// than the device runs cubes at once; no other launch may then wait for all of its cubes at the same time. Others take two
-/// launches a digit.
+/// CUDA and the CPU do the latter in one launch, if there are no more rows than processors: its cubes take numbered work, and wait
+/// only for what cubes that run have taken before. Others take two launches a digit. [`top_k_path`] tells which it will be.
 ///
 /// ```
 /// use cubecl::{client::Client, prelude::*, std::tensor::TensorHandle};
@@ -70,7 +74,67 @@ pub fn top_k(
     largest: bool,
     index: ElemType,
 ) -> Result<(TensorHandle, TensorHandle)> {
-    const CALL: &str = "top_k";
+    top_k_by(client, keys, axis, k, largest, index, None)
+}
+
+/// By which kernels the first keys of rows are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TopKPath {
+    /// All keys are sorted.
+    Sorted,
+    /// One kernel: cubes take numbered work, the shares of a digit after those of the digit above it, and wait for lower numbers alone.
+    /// It needs cubes that began to go on while others wait for them, however few: CUDA has such, and the CPU, where the first cube
+    /// takes all of the work.
+    AtOnce,
+    /// Two kernels a digit. No cube waits for another.
+    Steps,
+}
+
+/// The path that a [`top_k`] of `k` of each of `rows` rows of `len` keys goes on this device.
+///
+/// ```
+/// use cubecl::{client::Client, prelude::*};
+/// use girih_kernels::{Result, TopKPath, top_k_path};
+///
+/// fn of_short_rows(client: &Client) -> Result<()> {
+///     let [key, index] = [f32::elem_type_native(), u32::elem_type_native()];
+///     assert_eq!(top_k_path(client, key, [8, 100], 3, index)?, TopKPath::Sorted);
+///     assert_ne!(top_k_path(client, key, [1, 1 << 20], 3, index)?, TopKPath::Sorted);
+///     Ok(())
+/// }
+/// # #[cfg(feature = "cpu")]
+/// # of_short_rows(&cubecl::Device::Cpu(Default::default()).client()).unwrap();
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Element`] and [`Error::Device`], as [`top_k`].
+pub fn top_k_path(
+    client: &Client,
+    key: ElemType,
+    [rows, len]: [usize; 2],
+    k: usize,
+    index: ElemType,
+) -> Result<TopKPath> {
+    let device = device::Device::of(client);
+    let select = Select::new(&device, key, index, true)?;
+    Ok(select.path(&device, [rows, len], k))
+}
+
+/// [`top_k`] by a path; the one that suits, if none is named.
+///
+/// # Errors
+///
+/// As [`top_k`]; [`Error::Device`] where the device cannot go the path.
+pub fn top_k_by(
+    client: &Client,
+    keys: &TensorHandle,
+    axis: usize,
+    k: usize,
+    largest: bool,
+    index: ElemType,
+    path: Option<TopKPath>,
+) -> Result<(TensorHandle, TensorHandle)> {
     check::axis(CALL, "keys", keys, axis)?;
     check::within(CALL, client, "keys", keys)?;
     let len = keys.shape()[axis];
@@ -84,37 +148,38 @@ pub fn top_k(
         });
     }
     let device = device::Device::of(client);
+    let rows = Rows::new(keys, axis);
+    let select = Select::new(&device, keys.dtype, index, largest)?;
+    let suits = select.path(&device, [rows.rows, len], k);
+    // Of nothing there is nothing to find.
+    let path = match path {
+        Some(path) if k > 0 && rows.rows > 0 => path,
+        _ => suits,
+    };
+    select.require(&device, [rows.rows, len], k, path)?;
     let options = SortOptions {
         descending: largest,
         ..SortOptions::default()
     };
-    let rows = Rows::new(keys, axis);
-    let most = most_in_one_cube(&device, keys.dtype, index, [rows.rows, k]);
-    let select = Select::new(&device, keys.dtype, index, largest)?;
-    let sorts_all = len <= 2 * most || k > most || k == 0 || rows.rows == 0 || len >= 1 << 31;
-    match select {
-        Some(select) if !sorts_all => {
-            let (found, places) = select.launch(&device, &rows, keys, k, &options)?;
-            let back = |tensor: TensorHandle| {
-                rows.with_len(k)
-                    .scatter(&device, tensor.handle, tensor.dtype)
-            };
-            Ok((back(found), back(places)))
-        }
-        _ => {
-            let (sorted, places) = sort_with_indices(client, keys, axis, index, &options)?;
-            let first = |tensor: TensorHandle| {
-                let (mut shape, strides) = check::dims(&tensor);
-                shape[axis] = k;
-                if shape.contains(&0) {
-                    return TensorHandle::new_contiguous(shape, client.empty(16), tensor.dtype);
-                }
-                let part = TensorHandle::new(tensor.handle, shape, strides, tensor.dtype);
-                into_contiguous(client, part.binding(), tensor.dtype)
-            };
-            Ok((first(sorted), first(places)))
-        }
+    if path != TopKPath::Sorted {
+        let (found, places) = select.launch(&device, &rows, keys, k, &options, path)?;
+        let back = |tensor: TensorHandle| {
+            rows.with_len(k)
+                .scatter(&device, tensor.handle, tensor.dtype)
+        };
+        return Ok((back(found), back(places)));
     }
+    let (sorted, places) = sort_with_indices(client, keys, axis, index, &options)?;
+    let first = |tensor: TensorHandle| {
+        let (mut shape, strides) = check::dims(&tensor);
+        shape[axis] = k;
+        if shape.contains(&0) {
+            return TensorHandle::new_contiguous(shape, client.empty(16), tensor.dtype);
+        }
+        let part = TensorHandle::new(tensor.handle, shape, strides, tensor.dtype);
+        into_contiguous(client, part.binding(), tensor.dtype)
+    };
+    Ok((first(sorted), first(places)))
 }
 
 /// A selection by digits.
@@ -126,36 +191,74 @@ struct Select {
 }
 
 impl Select {
-    /// A selection, where the device has the atomics that it takes.
-    fn new(
-        device: &device::Device,
-        key: ElemType,
-        index: ElemType,
-        largest: bool,
-    ) -> Result<Option<Self>> {
+    /// A selection of keys that can be sorted, of which the device stores what it takes.
+    fn new(device: &device::Device, key: ElemType, index: ElemType, largest: bool) -> Result<Self> {
         let Some(order) = Order::of(key, largest) else {
             return Err(Error::Element {
-                call: "top_k",
+                call: CALL,
                 argument: "keys",
                 given: key,
                 allowed: "an integer type, f16, bf16, f32 or f64".into(),
             });
         };
-        let adds = |scope| {
-            let add = AtomicAccess::new(Operation::Add, ElemType::UInt(UIntKind::U32));
-            device.has_atomic(&add.ordered(MemoryOrder::Relaxed, scope))
-        };
         let wide = word(key.size().max(4));
         for element in [key, word(key.size()), wide, index, word(index.size())] {
-            check::element("top_k", device, element)?;
+            check::element(CALL, device, element)?;
         }
-        let select = Self {
+        Ok(Self {
             key,
             index,
             wide,
             order,
+        })
+    }
+
+    /// The path that suits rows of a shape.
+    fn path(&self, device: &device::Device, [rows, len]: [usize; 2], k: usize) -> TopKPath {
+        let most = most_in_one_cube(device, self.key, self.index, [rows, k]);
+        let sorts_all = len <= 2 * most || k > most || k == 0 || rows == 0;
+        let can = |path| self.require(device, [rows, len], k, path).is_ok();
+        [TopKPath::AtOnce, TopKPath::Steps]
+            .into_iter()
+            .find(|&path| !sorts_all && can(path))
+            .unwrap_or(TopKPath::Sorted)
+    }
+
+    /// Whether the device can go a path.
+    fn require(
+        &self,
+        device: &device::Device,
+        [rows, len]: [usize; 2],
+        k: usize,
+        path: TopKPath,
+    ) -> Result<()> {
+        if path == TopKPath::Sorted {
+            return Ok(());
+        }
+        let within = |argument, given, allowed| match given <= allowed {
+            true => Ok(()),
+            false => Err(Error::Size {
+                call: CALL,
+                argument,
+                given: given as u64,
+                allowed: allowed as u64,
+            }),
         };
-        Ok((adds(MemoryScope::Cube) && adds(MemoryScope::Device)).then_some(select))
+        within("the keys of a row selected by digits", len, (1 << 31) - 1)?;
+        for scope in [MemoryScope::Cube, MemoryScope::Device] {
+            let add = AtomicAccess::new(Operation::Add, ElemType::UInt(UIntKind::U32));
+            device.require_atomic(CALL, &add.ordered(MemoryOrder::Relaxed, scope))?;
+        }
+        if path == TopKPath::AtOnce {
+            at_once::require(device)?;
+            within(
+                "the rows selected from in one launch",
+                rows,
+                at_once::most_cubes(device),
+            )?;
+            within("k of a selection in one launch", k, answers::MOST_WANTED)?;
+        }
+        Ok(())
     }
 
     /// Those wanted of each row and their places, in order.
@@ -166,13 +269,16 @@ impl Select {
         keys: &TensorHandle,
         k: usize,
         options: &SortOptions,
+        path: TopKPath,
     ) -> Result<(TensorHandle, TensorHandle)> {
         let input = Input::new(device, rows, keys);
-        let (found, places) = match at_once::launch(self, device, &input, k) {
-            Some((found, places, true)) => return Ok((found, places)),
-            Some((found, places, false)) => (found, places),
-            None => steps::launch(self, device, &input, k),
+        let (found, places, is_in_order) = match path {
+            TopKPath::AtOnce => at_once::launch(self, device, &input, k),
+            _ => steps::launch(self, device, &input, k),
         };
+        if is_in_order {
+            return Ok((found, places));
+        }
         // By place first, so that equal keys come in that order.
         let client = device.client();
         let by_place = SortOptions::default();

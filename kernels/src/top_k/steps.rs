@@ -233,13 +233,13 @@ pub fn collect_kernel<K: Int, W: Int, I: Int, N: Size>(
     }
 }
 
-/// Those wanted of each row and their places, in no order.
+/// Those wanted of each row and their places, and that they are in no order.
 pub(super) fn launch(
     select: &Select,
     device: &device::Device,
     input: &Input,
     k: usize,
-) -> (TensorHandle, TensorHandle) {
+) -> (TensorHandle, TensorHandle, bool) {
     let client = device.client();
     let hardware = &client.properties().hardware;
     let units = 1 << hardware.max_units_per_cube.clamp(1, 256).ilog2();
@@ -272,7 +272,8 @@ pub(super) fn launch(
     for digit in (0..digits).rev() {
         steps.digit(Part::Place, DIGIT_BITS * digit, digit + 1 == digits);
     }
-    steps.collect(k)
+    let (found, places) = steps.collect(k);
+    (found, places, false)
 }
 
 /// The launches of a selection.

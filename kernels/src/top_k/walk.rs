@@ -33,6 +33,18 @@ pub(super) struct Question<W: Int> {
     pub shift: u32,
 }
 
+/// Where a row's first keys go.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(super) struct Slots {
+    /// The first slot in the outputs.
+    pub first: usize,
+    /// How many there are.
+    pub count: u32,
+    /// The word that counts those written.
+    pub written: usize,
+}
+
 /// A cube's share of a row: chunks of vectors, in turn with the other cubes of the row.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
@@ -58,9 +70,7 @@ pub(super) fn walk<K: Int, W: Int, I: Int, N: Size>(
     places: &mut [I],
     share: Share,
     question: Question<W>,
-    begin: usize,
-    first: usize,
-    k: u32,
+    slots: Slots,
     #[comptime] visit: Visit,
     #[comptime] plan: AtOnce,
     #[comptime] order: Option<Order>,
@@ -78,8 +88,7 @@ pub(super) fn walk<K: Int, W: Int, I: Int, N: Size>(
         for item in 0..items {
             let place = at + UNIT_POS as usize + item * units;
             look::<K, W, I, N>(
-                held[item], place, digits, words, out, places, question, begin, first, k, visit,
-                plan, order,
+                held[item], place, digits, words, out, places, question, slots, visit, plan, order,
             );
         }
         at += share.step;
@@ -95,9 +104,7 @@ pub(super) fn walk<K: Int, W: Int, I: Int, N: Size>(
             out,
             places,
             question,
-            begin,
-            first,
-            k,
+            slots,
             visit,
             plan,
             order,
@@ -117,9 +124,7 @@ fn look<K: Int, W: Int, I: Int, N: Size>(
     out: &mut [K],
     places: &mut [I],
     question: Question<W>,
-    begin: usize,
-    first: usize,
-    k: u32,
+    slots: Slots,
     #[comptime] visit: Visit,
     #[comptime] plan: AtOnce,
     #[comptime] order: Option<Order>,
@@ -151,12 +156,12 @@ fn look<K: Int, W: Int, I: Int, N: Size>(
                     .fetch_add::<Relaxed>(1u32);
             }
         } else if key < question.key || (key == question.key && place as u32 <= question.place) {
-            let slot = words[begin + comptime!(plan.words() - 1)]
+            let slot = words[slots.written]
                 .at::<Device>()
                 .fetch_add::<Relaxed>(1u32);
-            if slot < k {
-                out[first + slot as usize] = raw;
-                places[first + slot as usize] = I::cast_from(place);
+            if slot < slots.count {
+                out[slots.first + slot as usize] = raw;
+                places[slots.first + slot as usize] = I::cast_from(place);
             }
         }
     }

@@ -57,6 +57,7 @@ pub fn cases() -> Vec<Case> {
         sort_by::cases(),
         sparse::cases(),
         top_k::cases(),
+        top_k::paths::cases(),
         unique::cases(),
     ]
     .concat()

@@ -128,6 +128,7 @@ fn at_once(
     order: Option<Order>,
     types: [ElemType; 4],
 ) -> Result<Compiled, Error> {
+    let tile = Tile { window: 8, ..tile };
     let counting = Counting {
         units: tile.units,
         items: 6,
@@ -279,6 +280,7 @@ fn a_selection_reads_16_bytes_and_keeps_them_in_registers(toolkit: &Toolkit) -> 
         buffer(),
         buffer(),
         buffer(),
+        (),
         (),
         (),
         (),

@@ -17,6 +17,7 @@ mod setting;
 mod sort;
 pub(crate) mod spin_lock;
 mod ticket;
+mod top_k;
 
 pub use machine::Machine;
 pub use setting::{Fault, Setting};
@@ -101,7 +102,7 @@ pub const BLOCKS: [Block; 7] = [
 ];
 
 /// What is made of blocks, or as they are.
-pub const ALGORITHMS: [Block; 2] = [LOOK_BACK, SORT];
+pub const ALGORITHMS: [Block; 3] = [LOOK_BACK, SORT, TOP_K];
 
 /// Scans whose tiles look back at those before them.
 pub const LOOK_BACK: Block = Block {
@@ -122,6 +123,15 @@ pub const SORT: Block = Block {
     require: sort::require,
     has_company: true,
     round: sort::round,
+};
+
+/// Selections of the largest keys in one launch, whose cubes wait for others; their kernel is none without orders.
+pub const TOP_K: Block = Block {
+    name: "top-k",
+    is_ordered: false,
+    require: top_k::require,
+    has_company: true,
+    round: top_k::round,
 };
 
 /// Everything that can be put under load.

@@ -12,7 +12,10 @@ use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::Error;
 use girih_kernels::{SortOptions, SortPath, sort, sort_path};
-use girih_testkit::{Rt, case::Case};
+use girih_testkit::{
+    DeviceKind, Rt,
+    case::{Case, Need},
+};
 use std::cmp::Reverse;
 
 /// Every case of sorts.
@@ -27,6 +30,12 @@ pub fn cases() -> Vec<Case> {
     .concat()
 }
 
+/// Cubes that go on while others wait for them.
+pub(super) const WAITS: Need = Need {
+    what: "cubes that go on while others wait for them",
+    met: |rt| matches!(rt.kind, DeviceKind::Cuda | DeviceKind::Cpu),
+};
+
 /// The paths that the device can go with rows of so many keys. Each costs compilations for every type, so that the path which
 /// CUDA never chooses is gone there with u32 and f32 alone, and the one that the CPU never chooses with four types.
 fn paths<E: Key>(rt: &Rt, payload: Option<ElemType>, [rows, len]: [usize; 2]) -> Vec<SortPath> {
@@ -38,8 +47,8 @@ fn paths<E: Key>(rt: &Rt, payload: Option<ElemType>, [rows, len]: [usize; 2]) ->
     ];
     let is_rare = ![u32::cube_type(), f32::cube_type()].contains(&E::cube_type());
     let is_rarest = is_rare && ![i32::cube_type(), u64::cube_type()].contains(&E::cube_type());
-    let is_cuda = rt.kind == girih_testkit::DeviceKind::Cuda;
-    let is_cpu = rt.kind == girih_testkit::DeviceKind::Cpu;
+    let is_cuda = rt.kind == DeviceKind::Cuda;
+    let is_cpu = rt.kind == DeviceKind::Cpu;
     all.into_iter()
         .filter(|&path| path != SortPath::ThreeKernels || !(is_cuda && is_rare))
         .filter(|path| {

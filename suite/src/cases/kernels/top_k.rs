@@ -1,10 +1,13 @@
 //! `top_k`, `search_sorted`, `bincount` and `histogram` against the host.
 
+pub(super) mod paths;
+
 use super::keys::{Key, Values, values};
 use super::sort::{read, tensor};
 use cubecl::prelude::*;
 use girih::device::Device;
-use girih_kernels::{Side, bincount, histogram, search_sorted, top_k};
+use girih_kernels::raw::top_k::top_k_by;
+use girih_kernels::{Side, TopKPath, bincount, histogram, search_sorted, top_k};
 use girih_testkit::{Rt, cases, check::same, needs};
 use half::f16;
 use std::cmp::Reverse;
@@ -39,8 +42,20 @@ pub(super) fn wanted<E: Key>(
     k: usize,
     largest: bool,
 ) -> Result<(), String> {
+    wanted_by(rt, keys, [rows, len], k, largest, None)
+}
+
+/// The first keys of rows by a path, or by the one that suits, and their places.
+fn wanted_by<E: Key>(
+    rt: &Rt,
+    keys: &[E],
+    [rows, len]: [usize; 2],
+    k: usize,
+    largest: bool,
+    path: Option<TopKPath>,
+) -> Result<(), String> {
     let input = tensor(rt, keys, &[rows, len]);
-    let (found, places) = top_k(&rt.client, &input, 1, k, largest, u32::cube_type())
+    let (found, places) = top_k_by(&rt.client, &input, 1, k, largest, u32::cube_type(), path)
         .map_err(|error| error.to_string())?;
     let mut want = vec![];
     let mut want_places = vec![];

@@ -3,7 +3,10 @@
 use cubecl::ir::{ElemType, IntKind};
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
-use girih_kernels::{SortOptions, SortOrder, UniqueOptions, argsort, sort, sort_by, unique};
+use girih_kernels::{
+    Side, SortOptions, SortOrder, UniqueOptions, argsort, search_sorted, sort, sort_by, sort_pairs,
+    top_k, unique,
+};
 use girih_testkit::{Rt, case::Need, cases, needs};
 
 use super::lists::{
@@ -20,6 +23,9 @@ cases! {
     sorts_2_pow_33_bytes needs [FAST, needs::U8, ADDRESSES_64, ROOM_33],
     gives_places_of_64_bits_past_the_2_pow_32nd needs [FAST, needs::U8, needs::I64, ADDRESSES_64, ROOM_FOR_WIDE_PLACES],
     merges_more_than_2_pow_31_bytes needs [FAST, needs::U8, ADDRESSES_64, ROOM],
+    moves_payload_past_the_2_pow_31st needs [FAST, needs::U8, ADDRESSES_64, ROOM],
+    finds_the_largest_past_the_2_pow_31st needs [FAST, needs::U8, needs::I64, ADDRESSES_64, ROOM_FOR_WIDE_PLACES],
+    searches_past_the_2_pow_31st needs [FAST, needs::U8, needs::I64, ADDRESSES_64, ROOM],
 }
 
 /// Elements that 32 bits do not count.
@@ -45,7 +51,10 @@ fn the_same_of_short_lists(rt: &Rt) -> Result<(), String> {
     tells_values(of).map_err(|error| format!("unique: {error}"))?;
     if (needs::I64.met)(rt) {
         gives_places(of).map_err(|error| format!("argsort: {error}"))?;
+        finds_the_largest(of).map_err(|error| format!("top_k: {error}"))?;
+        searches(of).map_err(|error| format!("search_sorted: {error}"))?;
     }
+    moves_payload(of).map_err(|error| format!("sort_pairs: {error}"))?;
     let length = MERGED;
     merges_bytes(Lists { rt, length }).map_err(|error| format!("sort_by: {error}"))
 }
@@ -186,6 +195,115 @@ fn gives_places(of: Lists<'_>) -> Result<(), String> {
         Ok(())
     })?;
     drop((input, found));
+    clean(rt)
+}
+
+fn moves_payload_past_the_2_pow_31st(rt: &Rt) -> Result<(), String> {
+    moves_payload(Lists { rt, length: LENGTH })
+}
+
+/// What goes with equal keys stays in its order: that of each value's places in the table, over and over, until the list ends.
+fn moves_payload(of: Lists<'_>) -> Result<(), String> {
+    let Lists { rt, length } = of;
+    let table: Vec<u8> = (0..PERIOD).map(|at| drawn(at) as u8).collect();
+    let carried: Vec<u8> = (0..PERIOD).map(|at| (drawn(at) >> 8) as u8).collect();
+    let (keys, payload) = (list(of, &table), list(of, &carried));
+    let options = SortOptions::default();
+    let (sorted, moved) = sort_pairs(&rt.client, &keys, &payload, 0, &options).map_err(text)?;
+    let of_value = |value: u8| {
+        let places = (0..PERIOD).filter(|&at| table[at] == value);
+        let mut rest = places.clone().filter(|at| *at < length % PERIOD).count();
+        let elements: Vec<u8> = places.map(|at| carried[at]).collect();
+        rest += length / PERIOD * elements.len();
+        (elements, rest)
+    };
+    let (mut value, mut at) = (0u8, 0);
+    let (mut elements, mut count) = of_value(0);
+    windows(rt, &moved.handle, length, |first, window| {
+        let mut rest = window;
+        while !rest.is_empty() {
+            while at == count {
+                value += 1;
+                at = 0;
+                (elements, count) = of_value(value);
+            }
+            let want = &elements[at % elements.len()..];
+            let common = want.len().min(rest.len()).min(count - at);
+            if rest[..common] != want[..common] {
+                return Err(format!(
+                    "in the window from {first}, what goes with {value} is in another order"
+                ));
+            }
+            rest = &rest[common..];
+            at += common;
+        }
+        Ok(())
+    })?;
+    drop((keys, payload, sorted, moved));
+    clean(rt)
+}
+
+fn finds_the_largest_past_the_2_pow_31st(rt: &Rt) -> Result<(), String> {
+    finds_the_largest(Lists { rt, length: LENGTH })
+}
+
+/// The largest value is there once a period, the next one in all other places: of those the first are found.
+fn finds_the_largest(of: Lists<'_>) -> Result<(), String> {
+    let Lists { rt, length } = of;
+    let single = PERIOD - 7;
+    let table: Vec<u8> = (0..PERIOD)
+        .map(|at| if at == single { 251 } else { 250 })
+        .collect();
+    let input = list(of, &table);
+    let largest: Vec<i64> = (single..length)
+        .step_by(PERIOD)
+        .map(|place| place as i64)
+        .collect();
+    let k = largest.len() + 40;
+    let index = ElemType::Int(IntKind::I64);
+    let (found, places) = top_k(&rt.client, &input, 0, k, true, index).map_err(text)?;
+    let bytes = rt.client.read_one(found.handle.clone()).map_err(text)?;
+    let want = [vec![251; largest.len()], vec![250; 40]].concat();
+    if bytes[..k] != want[..] {
+        return Err("those found are not the largest".to_owned());
+    }
+    let bytes = rt.client.read_one(places.handle.clone()).map_err(text)?;
+    let want: Vec<i64> = largest.into_iter().chain(0..40).collect();
+    if i64::from_bytes(&bytes)[..k] != want[..] {
+        return Err("the places of the largest are not the first".to_owned());
+    }
+    drop((input, found, places));
+    clean(rt)
+}
+
+fn searches_past_the_2_pow_31st(rt: &Rt) -> Result<(), String> {
+    searches(Lists { rt, length: LENGTH })
+}
+
+/// Every byte goes behind all that are smaller, or as large.
+fn searches(of: Lists<'_>) -> Result<(), String> {
+    let rt = of.rt;
+    let table: Vec<u8> = (0..PERIOD).map(|at| drawn(at) as u8).collect();
+    let counts = histogram(of, 256, table.iter().map(|&key| usize::from(key)));
+    let input = list(of, &table);
+    let sorted = sort(&rt.client, &input, 0, &SortOptions::default()).map_err(text)?;
+    let bytes: Vec<u8> = (0..=255).collect();
+    let dtype: ElemType = u8::elem_type_native();
+    let values = TensorHandle::new_contiguous(vec![256], rt.put(&bytes).handle(), dtype);
+    let index = ElemType::Int(IntKind::I64);
+    for (side, own) in [(Side::Left, 0), (Side::Right, 1)] {
+        let found = search_sorted(&rt.client, &sorted, &values, side, index).map_err(text)?;
+        let read = rt.client.read_one(found.handle).map_err(text)?;
+        let want: Vec<i64> = (0..256)
+            .map(|value| counts[..value + own].iter().sum::<usize>() as i64)
+            .collect();
+        if i64::from_bytes(&read)[..256] != want[..] {
+            return Err(format!(
+                "places on the {side:?} are not those of the counts"
+            ));
+        }
+    }
+    drop((input, sorted, values));
     clean(rt)
 }
 

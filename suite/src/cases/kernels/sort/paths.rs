@@ -1,24 +1,18 @@
 //! Which path a sort goes, and what it refuses.
 
 use super::super::keys::{Values, values};
-use super::{expect, tensor, text};
+use super::{WAITS, expect, tensor, text};
 use crate::stress;
 use cubecl::prelude::*;
 use girih::Error;
 use girih_kernels::{SortOptions, SortPath, argsort, sort, sort_pairs, sort_path};
-use girih_testkit::{DeviceKind, Rt, case::Need, cases};
+use girih_testkit::{DeviceKind, Rt, cases};
 
 cases! {
     every_path_runs_as_asked,
     cubes_that_wait_hold_beside_other_kernels needs [WAITS],
     refusals,
 }
-
-/// Cubes that go on while others wait for them.
-const WAITS: Need = Need {
-    what: "cubes that go on while others wait for them",
-    met: |rt| matches!(rt.kind, DeviceKind::Cuda | DeviceKind::Cpu),
-};
 
 /// The path of so many rows of so many keys.
 fn path_of(rt: &Rt, shape: [usize; 2], path: Option<SortPath>) -> girih::Result<SortPath> {
@@ -34,10 +28,14 @@ fn every_path_runs_as_asked(rt: &Rt) -> Result<(), String> {
         DeviceKind::Cuda => SortPath::OneSweep,
         _ => SortPath::ThreeKernels,
     };
+    let single = match rt.kind {
+        DeviceKind::Cuda => SortPath::AtOnce,
+        _ => long,
+    };
     for (shape, want) in [
         ([1, 100], SortPath::OneCube),
         ([7, 100], SortPath::OneCube),
-        ([1, 1 << 16], long),
+        ([1, 1 << 16], single),
         ([2, 1 << 16], long),
         ([1, 1 << 26], long),
     ] {

@@ -40,7 +40,7 @@ pub(super) fn pairs<E: Key, V: Key>(
 }
 
 fn pairs_keep_their_order(rt: &Rt) -> Result<(), String> {
-    for len in [1, 500, 4_097, 20_001] {
+    for len in [1, 500, 4_097, 8_832, 8_833, 20_001] {
         let payload: Vec<u32> = (0..len as u32).collect();
         for kind in [Values::Few, Values::Equal, Values::Any] {
             for descending in [false, true] {
