@@ -6,6 +6,7 @@ pub mod compiled;
 mod groups;
 mod lists;
 mod model;
+mod schedule;
 
 use super::matmul::host::activated;
 use super::model::{handle, list};
@@ -19,7 +20,7 @@ use model::{Case, Matrix, Outcome, case, check, close, dot, product, run, value}
 
 /// Every case of Hopper's products.
 pub fn all_cases() -> Vec<case::Case> {
-    [cases(), groups::cases(), lists::cases()].concat()
+    [cases(), groups::cases(), lists::cases(), schedule::cases()].concat()
 }
 
 cases! {
