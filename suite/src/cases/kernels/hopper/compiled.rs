@@ -165,7 +165,13 @@ fn results_of_every_type_compile(toolkit: &Toolkit) -> Result<(), Error> {
             weighted: true,
             ..LARGE
         };
-        compile(toolkit, form, [BF16; 2])?;
+        let compiled = compile(toolkit, form, [BF16; 2])?;
+        if activation == Activation::Silu {
+            // Two special functions for each of a unit's 128 elements, and no check of a divisor.
+            assert_eq!(compiled.count_sass("MUFU.EX2"), 128, "{}", compiled.sass);
+            assert_eq!(compiled.count_sass("MUFU.RCP"), 128, "{}", compiled.sass);
+            assert_eq!(compiled.count_sass("FCHK"), 0, "{}", compiled.sass);
+        }
     }
     Ok(())
 }
