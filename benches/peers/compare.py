@@ -2,7 +2,8 @@
 
 Reads files of JSON lines, girih's (`girih-suite bench --json`) and the peers' (`python3 peers`, and `cub` and `cub_device` made of
 `cub.cu` and `cub_device.cu`), in any order; other lines, such as a log's, are passed over. A ratio above 1 says that girih is that many times as fast. Where both
-sides give a checksum of what they computed, one that differs is said on standard error, and the exit status is then 1.
+sides give a checksum of what they computed, one that differs is said on standard error, and so is an error against `f64` of
+girih's that is more than 1.1 times a peer's; the exit status is then 1.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ GIRIH = "girih"
 PEERS = ("triton", "torch", "cutile", "cub", "cublas", "burn")
 TIMES = ("median_us", "window_us")
 WORKLOAD = ("op", "dtype", "rows", "columns", "data", "group", "units", "cube", "cubes", "rounds")
+
+MOST_ERROR = 1.1
+"""How many times a peer's error girih's may be."""
 
 Line = dict[str, object]
 Key = tuple[object, ...]
@@ -35,9 +39,11 @@ def main() -> int:
             return 1
     collectives = [line for line in lines if is_collective(line)]
     others = [line for line in lines if not is_collective(line)]
-    tables = [make(of) for make, of in ((table, others), (table_of_collectives, collectives)) if of]
+    exact = [line for line in others if is_error(line.get("relative_error"))]
+    makers = ((table, others), (table_of_collectives, collectives), (table_of_errors, exact))
+    tables = [make(of) for make, of in makers if of]
     print("\n\n".join("\n".join(lines) for lines in tables))
-    wrong = list(unlike(lines))
+    wrong = [*unlike(lines), *inexact(exact)]
     for sentence in wrong:
         print(sentence, file=sys.stderr)
     return 1 if wrong else 0
@@ -73,6 +79,43 @@ def unlike(lines: list[Line]) -> Iterator[str]:
         if our and "checksum" in line and line["checksum"] != our["checksum"]:
             given, right = line["checksum"], our["checksum"]
             yield f"{our['name']}: {line['peer']} ({line.get('way')}) has checksum {given}, not {right}"
+
+
+def is_error(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def errors(lines: list[Line]) -> Iterator[tuple[Line, Line]]:
+    """Each of girih's lines with an error against `f64`, and of every peer's for the same workload the most exact one."""
+    for ours in lines:
+        theirs: dict[str, Line] = {}
+        for line in lines:
+            if line["peer"] != GIRIH and workload(line) == workload(ours):
+                best = theirs.setdefault(str(line["peer"]), line)
+                if float(line["relative_error"]) < float(best["relative_error"]):
+                    theirs[str(line["peer"])] = line
+        if ours["peer"] == GIRIH:
+            yield from ((ours, line) for line in theirs.values())
+
+
+def inexact(lines: list[Line]) -> Iterator[str]:
+    """A sentence for each of girih's workloads whose error is not within a peer's."""
+    for ours, theirs in errors(lines):
+        error, most = float(ours["relative_error"]), float(theirs["relative_error"])
+        # NaN is not within anything either.
+        if not error <= MOST_ERROR * most:
+            yield f"{ours['name']}: an error of {error:.2e}, and {theirs['peer']} has {most:.2e}"
+
+
+def table_of_errors(lines: list[Line]) -> Iterator[str]:
+    """The errors of products against `f64`."""
+    yield "Errors of some elements against f64, all together, relative to what is right.\n"
+    yield row(["product", "girih", "peer", "its error", "girih / peer"])
+    yield row(["---", "---:", "---", "---:", "---:"])
+    for ours, theirs in errors(lines):
+        error, other = float(ours["relative_error"]), float(theirs["relative_error"])
+        ratio = f"{error / other:.2f}" if other else "-"
+        yield row([str(ours["name"]), f"{error:.2e}", str(theirs["peer"]), f"{other:.2e}", ratio])
 
 
 def table_of_collectives(lines: list[Line]) -> Iterator[str]:

@@ -6,8 +6,11 @@ tokens gathered, two products with an activation between, each row times its wei
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
+from matmul import relative_error
 from timing import DEVICE, Launch, Report, measure
 
 SHAPES = ((8192, 4096, 14336, 8, 2), (4096, 2048, 1408, 64, 6), (512, 7168, 2048, 64, 8))
@@ -48,9 +51,21 @@ def groups(
     def grouped_inner() -> torch.Tensor:
         return torch._grouped_mm(given.t(), made, offs=ends)
 
+    def error() -> float:
+        """Of some elements of each group's result."""
+        out = grouped_inner()
+        found, right, begin = [], [], 0
+        for group, end in enumerate(ends.tolist()):
+            row = torch.randint(inner, (2000 // experts + 1,), device=DEVICE)
+            column = torch.randint(outer, row.shape, device=DEVICE)
+            right.append((given[begin:end, row].double() * made[begin:end, column].double()).sum(0))
+            found.append(out[group, row, column])
+            begin = end
+        return relative_error(torch.cat(found), torch.cat(right))
+
     case = case_of("grouped_inner", tokens, inner, outer, experts, chosen)
     moved = (rows * (inner + outer) + experts * inner * outer) * 2
-    time(report, grouped_inner, 2 * rows * inner * outer, moved, case)
+    time(report, grouped_inner, 2 * rows * inner * outer, moved, case, error)
 
 
 def layer(
@@ -94,11 +109,26 @@ def layer(
         time(report, work, products * flops, 4 * experts * model * hidden, case)
 
 
-def time(report: Report, work: Launch, flops: int, moved: int, case: dict) -> None:
+def time(
+    report: Report,
+    work: Launch,
+    flops: int,
+    moved: int,
+    case: dict,
+    error: Callable[[], float] | None = None,
+) -> None:
     op = case.pop("op")
     report.attempt(
         f"torch {op} {case}",
-        lambda: report.add("torch", op, measure([work], 8), flops=flops, moved=moved, **case),
+        lambda: report.add(
+            "torch",
+            op,
+            measure([work], 8),
+            flops=flops,
+            moved=moved,
+            relative_error=error() if error else None,
+            **case,
+        ),
     )
 
 

@@ -9,11 +9,37 @@ from timing import DEVICE, Report, measure
 SIZES = (1024, 4096, 8192)
 LAYERS = ((8192, 4096, 14336, 8, 2), (4096, 2048, 1408, 64, 6), (512, 7168, 2048, 64, 8))
 """Tokens, columns in, columns out, experts, experts of a token."""
+SAMPLES = 2000
+"""Elements whose error is looked at."""
 
 
 def uniform(*shape: int) -> torch.Tensor:
     """Elements between -1 and 1."""
     return torch.empty(shape, device=DEVICE).uniform_(-1, 1).to(torch.bfloat16)
+
+
+def relative_error(found: torch.Tensor, right: torch.Tensor) -> float:
+    """How far results are from the right ones of `f64`, all together: the norm of their errors over that of the right ones."""
+    return ((found.double() - right).norm() / right.norm()).item()
+
+
+def places(*extents: int) -> list[torch.Tensor]:
+    """As many random indices below each extent as girih's benchmark looks at."""
+    return [torch.randint(extent, (SAMPLES,), device=DEVICE) for extent in extents]
+
+
+def error_of_product(out: torch.Tensor, a: torch.Tensor, b: torch.Tensor) -> float:
+    row, column = places(*out.shape)
+    return relative_error(out[row, column], (a[row].double() * b[:, column].double().T).sum(1))
+
+
+def error_of_groups(
+    out: torch.Tensor, rows: torch.Tensor, matrices: torch.Tensor, ends: torch.Tensor
+) -> float:
+    row, column = places(*out.shape)
+    group = torch.bucketize(row, ends, right=True)
+    right = (rows[row].double() * matrices[group, :, column].double()).sum(1)
+    return relative_error(out[row, column], right)
 
 
 def run(report: Report) -> None:
@@ -23,7 +49,10 @@ def run(report: Report) -> None:
         ways = {"rows": b, "columns": b.T}
         for way, second in ways.items():
             time = measure([lambda a=a, second=second: a @ second], 10)
-            report.add("torch", "matmul", time, flops=2 * size**3, way=way, **case)
+            error = error_of_product(a @ second, a, second)
+            report.add(
+                "torch", "matmul", time, flops=2 * size**3, relative_error=error, way=way, **case
+            )
     others(report, 8192)
     for layer in LAYERS:
         of_layer(report, *layer)
@@ -82,6 +111,11 @@ def of_layer(
         report.attempt(
             f"torch {op} {case}",
             lambda op=op, work=work: report.add(
-                "torch", op, measure([work], 10), flops=flops, **case
+                "torch",
+                op,
+                measure([work], 10),
+                flops=flops,
+                relative_error=error_of_groups(work(), permuted, weights, ends),
+                **case,
             ),
         )

@@ -80,11 +80,13 @@ class Report:
         moved: int | None = None,
         items: int | None = None,
         flops: int | None = None,
+        relative_error: float | None = None,
         **case: object,
     ) -> None:
         """One measurement of `op` by `peer`.
 
-        `moved` is in bytes read and written, indices included; `case` names the sizes and the data.
+        `moved` is in bytes read and written, indices included; `relative_error` is against `f64`, as `relative_error()` gives it;
+        `case` names the sizes and the data.
         """
         line = {"peer": peer, "op": op, **case}
         line["median_us"] = round(time.median_us, 2)
@@ -98,6 +100,8 @@ class Report:
             line["items_per_ns"] = round(items / time.window_us / 1e3, 3)
         if flops is not None:
             line["tflop_per_s"] = round(flops / time.window_us / 1e6, 1)
+        if relative_error is not None:
+            line["relative_error"] = relative_error
         print(json.dumps(line), flush=True)
 
     def attempt(self, name: str, work: Launch) -> None:

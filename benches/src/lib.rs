@@ -17,6 +17,7 @@ mod options;
 mod prepared;
 pub mod products;
 mod random;
+mod relative_error;
 pub mod sorting;
 pub mod tensor_cores;
 mod timing;

@@ -2,6 +2,7 @@
 
 use crate::data;
 use crate::error::{Error, Result};
+use crate::relative_error::RelativeError;
 use crate::timing::{Schedule, Time, measure_launches};
 use cubecl::client::Client;
 use cubecl::future::block_on;
@@ -138,6 +139,8 @@ pub struct Measurement {
     pub time: Time,
     /// Multiplications and additions by the window, in 10^12 a second.
     pub tflop_per_s: f64,
+    /// The error of some elements against `f64`: the root of the squares' sum of all, over that of the right elements.
+    pub relative_error: f64,
 }
 
 /// A number that looks random.
@@ -251,6 +254,7 @@ impl Measurement {
         )?;
         let bytes = client.read_one(c.handle.clone())?;
         let found = bf16::from_bytes(&bytes);
+        let mut error = RelativeError::default();
         for sample in 0..SAMPLES {
             let (row, column) = (mixed(sample, 5) % rows, mixed(sample, 6) % outer);
             let (group, token) = if is_grouped { routes[row] } else { (0, row) };
@@ -267,6 +271,7 @@ impl Measurement {
                 size += term.abs();
             }
             let got = found[row * outer + column].to_f64();
+            error.add(got, sum);
             // A NaN is not close either.
             let is_close = (got - sum).abs() <= sum.abs() / 200.0 + size * 2e-5;
             if !is_close {
@@ -296,6 +301,7 @@ impl Measurement {
             data: workload.data(),
             bytes: 2 * (rows_of_a * inner + experts * inner * outer + rows * outer),
             tflop_per_s: flops / time.window_us / 1e6,
+            relative_error: error.value(),
             time,
         })
     }
@@ -304,8 +310,8 @@ impl Measurement {
     pub fn row(&self) -> String {
         let (median, window) = (self.time.median_us, self.time.window_us);
         format!(
-            "{:<64} {median:>10.1} {window:>10.1} us {:>8.1} TFLOP/s",
-            self.name, self.tflop_per_s
+            "{:<64} {median:>10.1} {window:>10.1} us {:>8.1} TFLOP/s, error {:.1e}",
+            self.name, self.tflop_per_s, self.relative_error
         )
     }
 }

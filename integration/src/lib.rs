@@ -93,7 +93,10 @@ pub use kind::Kind;
 pub use lookup::{LookupBackend, LookupKind, paged_gather, sum_along_axis, take_along_axis};
 pub use matmul::{MatmulBackend, gather_matmul, grouped_matmul, matmul, matmul_scatter};
 pub use methods::IndexOps;
-pub use moe::{MoeActivation, MoeBackend, MoeLayer, MoeLayerConfig, Wanted};
+pub use moe::{
+    MoeActivation, MoeBackend, MoeExperts, MoeGradients, MoeKept, MoeLayer, MoeLayerConfig,
+    MoePassed, MoeRoutes, Wanted,
+};
 pub use ops::{gather, scatter, scatter_sum};
 pub use scan::{
     ScanBackend, argwhere, cummax, cummin, cumprod, cumsum, mask_select, nonzero, scan,

@@ -35,6 +35,8 @@ pub struct Measurement {
     pub flops: usize,
     /// 10^12 of them a second, by the window.
     pub tflop_per_s: f64,
+    /// The error of some elements against `f64`, as [`Prepared::verify`] gives it.
+    pub relative_error: f64,
     /// Launches timed one by one, and launches of a window.
     pub launches: usize,
     /// The device's own name.
@@ -48,11 +50,10 @@ impl Measurement {
     ///
     /// Whatever [`Prepared::new`], [`Prepared::launch`] and [`Prepared::verify`] give.
     pub fn take(client: &Client, workload: &Workload, schedule: Schedule) -> Result<Self> {
-        let time = {
+        let (time, relative_error) = {
             let prepared = Prepared::new(client, *workload)?;
             let time = measure_launches(client, |turn| prepared.launch(turn), schedule)?;
-            prepared.verify()?;
-            time
+            (time, prepared.verify()?)
         };
         client.memory_cleanup()?;
         block_on(client.sync())?;
@@ -68,6 +69,7 @@ impl Measurement {
             time,
             flops: workload.flops(),
             tflop_per_s: workload.flops() as f64 / time.window_us / 1e6,
+            relative_error,
             launches: schedule.launches,
             device: Device::of(client).name(),
         })
@@ -76,21 +78,22 @@ impl Measurement {
     /// The head of a table of [`row`](Self::row)s.
     pub fn header() -> String {
         format!(
-            "{:<56} {:>11} {:>11} {:>10} {:>10} {:>9}",
-            "product", "median us", "window us", "TFLOP/s", "enqueue us", "first ms"
+            "{:<56} {:>11} {:>11} {:>10} {:>10} {:>9} {:>9}",
+            "product", "median us", "window us", "TFLOP/s", "enqueue us", "first ms", "error"
         )
     }
 
     /// A line of the table.
     pub fn row(&self) -> String {
         format!(
-            "{:<56} {:>11.2} {:>11.2} {:>10.3} {:>10.2} {:>9.1}",
+            "{:<56} {:>11.2} {:>11.2} {:>10.3} {:>10.2} {:>9.1} {:>9.1e}",
             self.name,
             self.time.median_us,
             self.time.window_us,
             self.tflop_per_s,
             self.time.enqueue_us,
-            self.time.first_us / 1e3
+            self.time.first_us / 1e3,
+            self.relative_error
         )
     }
 }

@@ -4,6 +4,7 @@ use super::data::{filled, value};
 use super::workload::{Op, Workload};
 use crate::error::{Error, Result};
 use crate::random::XorShift;
+use crate::relative_error::RelativeError;
 use cubecl::client::Client;
 use cubecl::future::block_on;
 use cubecl::prelude::*;
@@ -111,12 +112,13 @@ impl Prepared {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// Checks some elements of what the last launch gave.
+    /// Checks some elements of what the last launch gave, and gives their error relative to what is right in `f64`: the root of the
+    /// squares' sum of all, over that of the right elements.
     ///
     /// # Errors
     ///
     /// [`Error::Wrong`] for the first that is wrong, [`Error::Server`] where the launch failed.
-    pub fn verify(&self) -> Result<()> {
+    pub fn verify(&self) -> Result<f64> {
         let Workload {
             op,
             element,
@@ -140,6 +142,7 @@ impl Prepared {
         let found = element.values(&bytes);
         let dtype = element.dtype();
         let mut random = XorShift::new(5);
+        let mut error = RelativeError::default();
         let rows = found.len() / outer;
         for _ in 0..SAMPLES {
             let (row, column) = (random.below(rows), random.below(outer));
@@ -174,13 +177,14 @@ impl Prepared {
             if !near {
                 return wrong(row, column, found as f32, right as f32);
             }
+            error.add(found, right);
         }
-        Ok(())
+        Ok(error.value())
     }
 }
 
 /// Elements of a result that are checked.
-const SAMPLES: usize = 200;
+const SAMPLES: usize = 2000;
 
 /// The token of each row, and where each group's rows end.
 fn routes(workload: &Workload) -> (Vec<usize>, Vec<usize>) {

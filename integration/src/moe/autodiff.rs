@@ -7,7 +7,7 @@ use burn::backend::tensor::{FloatTensor, IntTensor};
 use burn::backend::{Autodiff, AutodiffBackend};
 use girih_kernels::Activation;
 
-use super::backend::{MoeBackend, Wanted};
+use super::backend::{MoeBackend, MoeExperts, MoeGradients, MoeKept, MoePassed, MoeRoutes, Wanted};
 
 /// What the gradient of a router is computed from.
 #[derive(Debug, Clone)]
@@ -38,57 +38,28 @@ impl<B: MoeBackend> Backward<B, 1> for Router {
     }
 }
 
-/// What the gradients of experts are computed from.
-#[derive(Debug, Clone)]
-struct KeptExperts<B: MoeBackend> {
-    tokens: FloatTensor<B>,
-    weights: FloatTensor<B>,
-    up: FloatTensor<B>,
-    down: FloatTensor<B>,
-    places: IntTensor<B>,
-    sources: IntTensor<B>,
-    ends: IntTensor<B>,
-    before: FloatTensor<B>,
-    hidden: FloatTensor<B>,
-    made: FloatTensor<B>,
-    activation: Activation,
-}
-
+/// Experts, as a node with four parents: the tokens, their routes' weights, and both kinds of matrices.
 #[derive(Debug)]
-struct Experts;
+struct ThroughExperts;
 
-impl<B: MoeBackend> Backward<B, 4> for Experts {
-    type State = KeptExperts<B>;
+impl<B: MoeBackend> Backward<B, 4> for ThroughExperts {
+    type State = (MoeExperts<B>, MoeKept<B>, Activation);
 
     fn backward(self, ops: Ops<Self::State, 4>, grads: &mut Gradients, _: &mut Checkpointer) {
         let [tokens, weights, up, down] = ops.parents;
         let gradient = grads.consume::<B>(&ops.node);
-        let kept = ops.state;
+        let (experts, kept, activation) = ops.state;
         let wanted = Wanted {
             tokens: tokens.is_some(),
             up: up.is_some(),
             down: down.is_some(),
         };
-        let (of_tokens, of_weights, of_up, of_down) = B::through_experts_backward(
-            gradient,
-            kept.tokens,
-            kept.weights,
-            kept.up,
-            kept.down,
-            kept.places,
-            kept.sources,
-            kept.ends,
-            kept.before,
-            kept.hidden,
-            kept.made,
-            kept.activation,
-            wanted,
-        );
+        let found = B::through_experts_backward(gradient, experts, kept, activation, wanted);
         let found = [
-            (tokens, of_tokens),
-            (weights, of_weights),
-            (up, of_up),
-            (down, of_down),
+            (tokens, found.tokens),
+            (weights, found.weights),
+            (up, found.up),
+            (down, found.down),
         ];
         for (parent, gradient) in found {
             if let Some(node) = parent {
@@ -98,36 +69,55 @@ impl<B: MoeBackend> Backward<B, 4> for Experts {
     }
 }
 
+impl<B: MoeBackend, C: CheckpointStrategy> MoeExperts<Autodiff<B, C>> {
+    /// The same without the graph. What waits for a node's guard is taken before.
+    fn into_inner(self) -> MoeExperts<B> {
+        let Self {
+            tokens,
+            up,
+            down,
+            routes,
+        } = self;
+        MoeExperts {
+            tokens: tokens.into_primitive(),
+            up: up.into_primitive(),
+            down: down.into_primitive(),
+            routes: MoeRoutes {
+                weights: routes.weights.into_primitive(),
+                chosen: routes.chosen,
+                places: routes.places,
+                sources: routes.sources,
+                ends: routes.ends,
+            },
+        }
+    }
+}
+
 impl<B: MoeBackend, C: CheckpointStrategy> MoeBackend for Autodiff<B, C> {
-    fn route_to_experts(
-        scores: FloatTensor<Self>,
-        k: usize,
-        normalise: bool,
-    ) -> (
-        FloatTensor<Self>,
-        IntTensor<Self>,
-        IntTensor<Self>,
-        IntTensor<Self>,
-        IntTensor<Self>,
-    ) {
+    fn route_to_experts(scores: FloatTensor<Self>, k: usize, normalise: bool) -> MoeRoutes<Self> {
         // The guard of the node is taken before its tensor.
         let ops = Router.prepare::<C>([scores.node()]).compute_bound();
         let scores = scores.into_primitive();
-        let (weights, chosen, places, sources, ends) =
-            B::route_to_experts(scores.clone(), k, normalise);
+        let routes = B::route_to_experts(scores.clone(), k, normalise);
         let weights = match ops.stateful() {
             OpsKind::Tracked(prep) => {
                 let kept = KeptRoutes::<B> {
                     scores,
-                    weights: weights.clone(),
-                    chosen: chosen.clone(),
+                    weights: routes.weights.clone(),
+                    chosen: routes.chosen.clone(),
                     normalise,
                 };
-                prep.finish(kept, weights)
+                prep.finish(kept, routes.weights)
             }
-            OpsKind::UnTracked(prep) => prep.finish(weights),
+            OpsKind::UnTracked(prep) => prep.finish(routes.weights),
         };
-        (weights, chosen, places, sources, ends)
+        MoeRoutes {
+            weights,
+            chosen: routes.chosen,
+            places: routes.places,
+            sources: routes.sources,
+            ends: routes.ends,
+        }
     }
 
     fn route_to_experts_backward(
@@ -146,111 +136,65 @@ impl<B: MoeBackend, C: CheckpointStrategy> MoeBackend for Autodiff<B, C> {
         ))
     }
 
-    fn through_experts(
-        tokens: FloatTensor<Self>,
-        weights: FloatTensor<Self>,
-        up: FloatTensor<Self>,
-        down: FloatTensor<Self>,
-        places: IntTensor<Self>,
-        sources: IntTensor<Self>,
-        ends: IntTensor<Self>,
-        activation: Activation,
-    ) -> FloatTensor<Self> {
-        let nodes = [tokens.node(), weights.node(), up.node(), down.node()];
-        let [tokens, weights, up, down] =
-            [tokens, weights, up, down].map(|tensor| tensor.into_primitive());
-        match Experts.prepare::<C>(nodes).compute_bound().stateful() {
+    fn through_experts(experts: MoeExperts<Self>, activation: Activation) -> FloatTensor<Self> {
+        let nodes = [
+            experts.tokens.node(),
+            experts.routes.weights.node(),
+            experts.up.node(),
+            experts.down.node(),
+        ];
+        let experts = experts.into_inner();
+        match ThroughExperts
+            .prepare::<C>(nodes)
+            .compute_bound()
+            .stateful()
+        {
             OpsKind::Tracked(prep) => {
-                let (out, before, hidden, made) = B::through_experts_kept(
-                    tokens.clone(),
-                    weights.clone(),
-                    up.clone(),
-                    down.clone(),
-                    places.clone(),
-                    sources.clone(),
-                    ends.clone(),
-                    activation,
-                );
-                let kept = KeptExperts::<B> {
-                    tokens,
-                    weights,
-                    up,
-                    down,
-                    places,
-                    sources,
-                    ends,
-                    before,
-                    hidden,
-                    made,
-                    activation,
-                };
-                prep.finish(kept, out)
+                let passed = B::through_experts_kept(experts.clone(), activation);
+                prep.finish((experts, passed.kept, activation), passed.sums)
             }
-            OpsKind::UnTracked(prep) => prep.finish(B::through_experts(
-                tokens, weights, up, down, places, sources, ends, activation,
-            )),
+            OpsKind::UnTracked(prep) => prep.finish(B::through_experts(experts, activation)),
         }
     }
 
-    fn through_experts_kept(
-        tokens: FloatTensor<Self>,
-        weights: FloatTensor<Self>,
-        up: FloatTensor<Self>,
-        down: FloatTensor<Self>,
-        places: IntTensor<Self>,
-        sources: IntTensor<Self>,
-        ends: IntTensor<Self>,
-        activation: Activation,
-    ) -> (
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-    ) {
-        let [tokens, weights, up, down] =
-            [tokens, weights, up, down].map(|tensor| tensor.into_primitive());
-        let (out, before, hidden, made) =
-            B::through_experts_kept(tokens, weights, up, down, places, sources, ends, activation);
-        (
-            Self::from_inner(out),
-            Self::from_inner(before),
-            Self::from_inner(hidden),
-            Self::from_inner(made),
-        )
+    fn through_experts_kept(experts: MoeExperts<Self>, activation: Activation) -> MoePassed<Self> {
+        let MoePassed { sums, kept } = B::through_experts_kept(experts.into_inner(), activation);
+        MoePassed {
+            sums: Self::from_inner(sums),
+            kept: MoeKept {
+                given: Self::from_inner(kept.given),
+                before: Self::from_inner(kept.before),
+                hidden: Self::from_inner(kept.hidden),
+                made: Self::from_inner(kept.made),
+            },
+        }
     }
 
     fn through_experts_backward(
         gradient: FloatTensor<Self>,
-        tokens: FloatTensor<Self>,
-        weights: FloatTensor<Self>,
-        up: FloatTensor<Self>,
-        down: FloatTensor<Self>,
-        places: IntTensor<Self>,
-        sources: IntTensor<Self>,
-        ends: IntTensor<Self>,
-        before: FloatTensor<Self>,
-        hidden: FloatTensor<Self>,
-        made: FloatTensor<Self>,
+        experts: MoeExperts<Self>,
+        kept: MoeKept<Self>,
         activation: Activation,
         wanted: Wanted,
-    ) -> (
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-    ) {
-        let [gradient, tokens, weights, up, down] =
-            [gradient, tokens, weights, up, down].map(|tensor| tensor.into_primitive());
-        let [before, hidden, made] = [before, hidden, made].map(|tensor| tensor.into_primitive());
-        let (of_tokens, of_weights, of_up, of_down) = B::through_experts_backward(
-            gradient, tokens, weights, up, down, places, sources, ends, before, hidden, made,
-            activation, wanted,
+    ) -> MoeGradients<Self> {
+        let kept = MoeKept {
+            given: kept.given.into_primitive(),
+            before: kept.before.into_primitive(),
+            hidden: kept.hidden.into_primitive(),
+            made: kept.made.into_primitive(),
+        };
+        let found = B::through_experts_backward(
+            gradient.into_primitive(),
+            experts.into_inner(),
+            kept,
+            activation,
+            wanted,
         );
-        (
-            Self::from_inner(of_tokens),
-            Self::from_inner(of_weights),
-            Self::from_inner(of_up),
-            Self::from_inner(of_down),
-        )
+        MoeGradients {
+            tokens: Self::from_inner(found.tokens),
+            weights: Self::from_inner(found.weights),
+            up: Self::from_inner(found.up),
+            down: Self::from_inner(found.down),
+        }
     }
 }

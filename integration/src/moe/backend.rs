@@ -1,8 +1,7 @@
 //! A mixture of experts as an extension of Burn's backends.
-#![allow(clippy::type_complexity, reason = "five tensors of one launch")]
 
 use burn::backend::{
-    Backend, backend_extension,
+    Backend, ExtensionType, backend_extension,
     tensor::{FloatTensor, IntTensor},
 };
 use girih_kernels::Activation;
@@ -18,6 +17,76 @@ pub struct Wanted {
     pub down: bool,
 }
 
+/// Who goes where, of `T` tokens with `k` experts of `E` each.
+#[derive(Clone, Debug, ExtensionType)]
+#[extension_type(fusion: cfg(feature = "fusion"))]
+pub struct MoeRoutes<B: Backend> {
+    /// Of each token the weights of its experts, `[T, k]`.
+    pub weights: FloatTensor<B>,
+    /// These experts, the one with the largest score first, `[T, k]`.
+    pub chosen: IntTensor<B>,
+    /// The places of its routes in the order of experts, `[T, k]`.
+    pub places: IntTensor<B>,
+    /// The token of each place, `[T k]`.
+    pub sources: IntTensor<B>,
+    /// Where the places of each expert end, `[E]`.
+    pub ends: IntTensor<B>,
+}
+
+/// Experts, and the tokens that go to them.
+#[derive(Clone, Debug, ExtensionType)]
+#[extension_type(fusion: cfg(feature = "fusion"))]
+pub struct MoeExperts<B: Backend> {
+    /// `[T, M]`.
+    pub tokens: FloatTensor<B>,
+    /// The matrices of the first products, `[E, M, H]`.
+    pub up: FloatTensor<B>,
+    /// Those of the second, `[E, H, M]`.
+    pub down: FloatTensor<B>,
+    /// Who goes where.
+    #[extension_type]
+    pub routes: MoeRoutes<B>,
+}
+
+/// What the gradients of experts need of each place.
+#[derive(Clone, Debug, ExtensionType)]
+#[extension_type(fusion: cfg(feature = "fusion"))]
+pub struct MoeKept<B: Backend> {
+    /// Its token, `[T k, M]`.
+    pub given: FloatTensor<B>,
+    /// Its first product, `[T k, H]`.
+    pub before: FloatTensor<B>,
+    /// The activation of that, `[T k, H]`.
+    pub hidden: FloatTensor<B>,
+    /// Its second product, `[T k, M]`.
+    pub made: FloatTensor<B>,
+}
+
+/// What experts make of their tokens, and what gradients need.
+#[derive(Clone, Debug, ExtensionType)]
+#[extension_type(fusion: cfg(feature = "fusion"))]
+pub struct MoePassed<B: Backend> {
+    /// Weighted and added up by token, `[T, M]`.
+    pub sums: FloatTensor<B>,
+    /// What gradients need.
+    #[extension_type]
+    pub kept: MoeKept<B>,
+}
+
+/// The gradients of experts, of the shapes of what they are for.
+#[derive(Clone, Debug, ExtensionType)]
+#[extension_type(fusion: cfg(feature = "fusion"))]
+pub struct MoeGradients<B: Backend> {
+    /// That of the tokens.
+    pub tokens: FloatTensor<B>,
+    /// That of the weights.
+    pub weights: FloatTensor<B>,
+    /// That of the first products' matrices.
+    pub up: FloatTensor<B>,
+    /// That of the second products'.
+    pub down: FloatTensor<B>,
+}
+
 /// Routers and experts on a backend's own tensors.
 ///
 /// Arguments are those that [`MoeLayer`](crate::MoeLayer) gives, which checks them; an op called directly panics on what
@@ -28,20 +97,9 @@ pub struct Wanted {
     Fusion: cfg(feature = "fusion")
 )]
 pub trait MoeBackend: Backend {
-    /// Of each token the weights of the `k` experts with the largest scores, these experts, and the places of its routes in the order of
-    /// experts; the token of each place; where the places of each expert end.
+    /// Of each token the `k` experts with the largest scores, and the routes to them.
     #[fusion(meta = metadata::route)]
-    fn route_to_experts(
-        scores: FloatTensor<Self>,
-        k: usize,
-        normalise: bool,
-    ) -> (
-        FloatTensor<Self>,
-        IntTensor<Self>,
-        IntTensor<Self>,
-        IntTensor<Self>,
-        IntTensor<Self>,
-    );
+    fn route_to_experts(scores: FloatTensor<Self>, k: usize, normalise: bool) -> MoeRoutes<Self>;
 
     /// The gradient of the scores.
     #[fusion(meta = metadata::route_backward)]
@@ -55,84 +113,51 @@ pub trait MoeBackend: Backend {
 
     /// What experts make of their tokens, weighted and added up by token.
     #[fusion(meta = metadata::through)]
-    #[allow(clippy::too_many_arguments)]
     fn through_experts(
-        tokens: FloatTensor<Self>,
-        weights: FloatTensor<Self>,
-        up: FloatTensor<Self>,
-        down: FloatTensor<Self>,
-        places: IntTensor<Self>,
-        sources: IntTensor<Self>,
-        ends: IntTensor<Self>,
+        #[extension_type] experts: MoeExperts<Self>,
         activation: Activation,
     ) -> FloatTensor<Self>;
 
-    /// The same, and of each place what the gradients need: its first product, the activation of it, and its second product.
+    /// The same, and what the gradients need.
     #[fusion(meta = metadata::through_kept)]
-    #[allow(clippy::too_many_arguments)]
     fn through_experts_kept(
-        tokens: FloatTensor<Self>,
-        weights: FloatTensor<Self>,
-        up: FloatTensor<Self>,
-        down: FloatTensor<Self>,
-        places: IntTensor<Self>,
-        sources: IntTensor<Self>,
-        ends: IntTensor<Self>,
+        #[extension_type] experts: MoeExperts<Self>,
         activation: Activation,
-    ) -> (
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-    );
+    ) -> MoePassed<Self>;
 
     /// The gradients of the tokens, the weights, and both kinds of matrices.
     #[fusion(meta = metadata::through_backward)]
-    #[allow(clippy::too_many_arguments)]
     fn through_experts_backward(
         gradient: FloatTensor<Self>,
-        tokens: FloatTensor<Self>,
-        weights: FloatTensor<Self>,
-        up: FloatTensor<Self>,
-        down: FloatTensor<Self>,
-        places: IntTensor<Self>,
-        sources: IntTensor<Self>,
-        ends: IntTensor<Self>,
-        before: FloatTensor<Self>,
-        hidden: FloatTensor<Self>,
-        made: FloatTensor<Self>,
+        #[extension_type] experts: MoeExperts<Self>,
+        #[extension_type] kept: MoeKept<Self>,
         activation: Activation,
         wanted: Wanted,
-    ) -> (
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-        FloatTensor<Self>,
-    );
+    ) -> MoeGradients<Self>;
 }
 
 /// What fusion knows of an op's outputs before it runs.
 #[cfg(feature = "fusion")]
 mod metadata {
-    use super::{Activation, Wanted};
+    use super::{
+        Activation, MoeExpertsMetadata, MoeGradientsMetadata, MoeKeptMetadata, MoePassedMetadata,
+        MoeRoutesMetadata, Wanted,
+    };
     use crate::matmul::sum_type;
     use burn::backend::fusion::custom::TensorSpec;
     use burn::tensor::{DType, Shape};
 
-    type Specs5 = (TensorSpec, TensorSpec, TensorSpec, TensorSpec, TensorSpec);
-    type Specs4 = (TensorSpec, TensorSpec, TensorSpec, TensorSpec);
-
-    pub(super) fn route(scores: &TensorSpec, k: &usize, _normalise: &bool) -> Specs5 {
+    pub(super) fn route(scores: &TensorSpec, k: &usize, _normalise: &bool) -> MoeRoutesMetadata {
         let [tokens, experts] = [scores.shape[0], scores.shape[1]];
         let of_routes = Shape::from([tokens, *k]);
         let list = |shape: Shape| TensorSpec::new(shape, DType::I32);
-        (
-            TensorSpec::new(of_routes.clone(), sum_type(scores.dtype)),
-            list(of_routes.clone()),
-            list(of_routes),
-            list(Shape::from([tokens * k])),
-            list(Shape::from([experts])),
-        )
+        MoeRoutesMetadata {
+            weights: TensorSpec::new(of_routes.clone(), sum_type(scores.dtype)),
+            chosen: list(of_routes.clone()),
+            places: list(of_routes),
+            sources: list(Shape::from([tokens * k])),
+            ends: list(Shape::from([experts])),
+        }
     }
 
     pub(super) fn route_backward(
@@ -145,68 +170,46 @@ mod metadata {
         scores.clone()
     }
 
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn through(
-        tokens: &TensorSpec,
-        _weights: &TensorSpec,
-        _up: &TensorSpec,
-        _down: &TensorSpec,
-        _places: &TensorSpec,
-        _sources: &TensorSpec,
-        _ends: &TensorSpec,
-        _activation: &Activation,
-    ) -> TensorSpec {
-        tokens.clone()
+    pub(super) fn through(experts: &MoeExpertsMetadata, _activation: &Activation) -> TensorSpec {
+        experts.tokens.clone()
     }
 
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn through_kept(
-        tokens: &TensorSpec,
-        _weights: &TensorSpec,
-        up: &TensorSpec,
-        _down: &TensorSpec,
-        _places: &TensorSpec,
-        sources: &TensorSpec,
-        _ends: &TensorSpec,
+        experts: &MoeExpertsMetadata,
         _activation: &Activation,
-    ) -> Specs4 {
-        let rows = |columns: usize| {
-            TensorSpec::new(Shape::from([sources.shape[0], columns]), tokens.dtype)
-        };
-        let hidden = rows(up.shape[2]);
-        (
-            tokens.clone(),
-            hidden.clone(),
-            hidden,
-            rows(tokens.shape[1]),
-        )
+    ) -> MoePassedMetadata {
+        let places = experts.routes.sources.shape[0];
+        let rows =
+            |columns: usize| TensorSpec::new(Shape::from([places, columns]), experts.tokens.dtype);
+        let of_token = rows(experts.tokens.shape[1]);
+        let hidden = rows(experts.up.shape[2]);
+        MoePassedMetadata {
+            sums: experts.tokens.clone(),
+            kept: MoeKeptMetadata {
+                given: of_token.clone(),
+                before: hidden.clone(),
+                hidden,
+                made: of_token,
+            },
+        }
     }
 
-    #[allow(clippy::too_many_arguments)]
     pub(super) fn through_backward(
         _gradient: &TensorSpec,
-        tokens: &TensorSpec,
-        weights: &TensorSpec,
-        up: &TensorSpec,
-        down: &TensorSpec,
-        _places: &TensorSpec,
-        _sources: &TensorSpec,
-        _ends: &TensorSpec,
-        _before: &TensorSpec,
-        _hidden: &TensorSpec,
-        _made: &TensorSpec,
+        experts: &MoeExpertsMetadata,
+        _kept: &MoeKeptMetadata,
         _activation: &Activation,
         wanted: &Wanted,
-    ) -> Specs4 {
+    ) -> MoeGradientsMetadata {
         let of = |tensor: &TensorSpec, is_wanted: bool| match is_wanted {
             true => tensor.clone(),
             false => TensorSpec::new(Shape::from([0]), tensor.dtype),
         };
-        (
-            of(tokens, wanted.tokens),
-            weights.clone(),
-            of(up, wanted.up),
-            of(down, wanted.down),
-        )
+        MoeGradientsMetadata {
+            tokens: of(&experts.tokens, wanted.tokens),
+            weights: experts.routes.weights.clone(),
+            up: of(&experts.up, wanted.up),
+            down: of(&experts.down, wanted.down),
+        }
     }
 }

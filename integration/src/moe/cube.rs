@@ -9,28 +9,24 @@ use girih_kernels::{
     grouped_inner_matmul, grouped_matmul, route_experts, route_experts_backward,
 };
 
-use super::backend::{MoeBackend, Wanted};
+use super::backend::{MoeBackend, MoeExperts, MoeGradients, MoeKept, MoePassed, MoeRoutes, Wanted};
 use crate::cube::{Place, handle, unchecked_call};
 use crate::matmul::{cube::transposed, sum_type};
 
 impl MoeBackend for CubeBackend {
-    fn route_to_experts(
-        scores: CubeTensor,
-        k: usize,
-        normalise: bool,
-    ) -> (CubeTensor, CubeTensor, CubeTensor, CubeTensor, CubeTensor) {
+    fn route_to_experts(scores: CubeTensor, k: usize, normalise: bool) -> MoeRoutes<Self> {
         let out = Place::of(&scores);
         let sums = sum_type(scores.dtype);
         let routes = route_experts(&out.client, &handle(scores), k, normalise);
         let routes = routes.unwrap_or_else(unchecked_call);
         let list = |list: TensorHandle| out.clone().of_type(DType::I32).tensor(list);
-        (
-            out.clone().of_type(sums).tensor(routes.weights),
-            list(routes.chosen),
-            list(routes.places),
-            list(routes.sources),
-            list(routes.ends),
-        )
+        MoeRoutes {
+            weights: out.clone().of_type(sums).tensor(routes.weights),
+            chosen: list(routes.chosen),
+            places: list(routes.places),
+            sources: list(routes.sources),
+            ends: list(routes.ends),
+        }
     }
 
     fn route_to_experts_backward(
@@ -53,105 +49,78 @@ impl MoeBackend for CubeBackend {
         out.tensor(found.unwrap_or_else(unchecked_call))
     }
 
-    fn through_experts(
-        tokens: CubeTensor,
-        weights: CubeTensor,
-        up: CubeTensor,
-        down: CubeTensor,
-        places: CubeTensor,
-        sources: CubeTensor,
-        ends: CubeTensor,
-        activation: Activation,
-    ) -> CubeTensor {
-        let out = Place::of(&tokens);
-        let experts = Experts::new(
-            &out, tokens, weights, up, down, places, sources, ends, activation,
-        );
-        let sums = experts.forward(None);
-        out.tensor(sums.unwrap_or_else(unchecked_call).sums)
+    fn through_experts(experts: MoeExperts<Self>, activation: Activation) -> CubeTensor {
+        let out = Place::of(&experts.tokens);
+        let sums = Layer::new(&out, experts, activation).forward();
+        out.tensor(sums.unwrap_or_else(unchecked_call))
     }
 
-    fn through_experts_kept(
-        tokens: CubeTensor,
-        weights: CubeTensor,
-        up: CubeTensor,
-        down: CubeTensor,
-        places: CubeTensor,
-        sources: CubeTensor,
-        ends: CubeTensor,
-        activation: Activation,
-    ) -> (CubeTensor, CubeTensor, CubeTensor, CubeTensor) {
-        let out = Place::of(&tokens);
-        let experts = Experts::new(
-            &out, tokens, weights, up, down, places, sources, ends, activation,
-        );
-        let before = experts.room();
-        let passed = experts
-            .forward(Some(&before))
-            .unwrap_or_else(unchecked_call);
+    fn through_experts_kept(experts: MoeExperts<Self>, activation: Activation) -> MoePassed<Self> {
+        let out = Place::of(&experts.tokens);
+        let rows = Layer::new(&out, experts, activation).forward_kept();
+        let (sums, rows) = rows.unwrap_or_else(unchecked_call);
         let tensor = |tensor: TensorHandle| out.clone().tensor(tensor);
-        (
-            tensor(passed.sums),
-            tensor(before),
-            tensor(passed.hidden),
-            tensor(passed.made),
-        )
+        MoePassed {
+            sums: tensor(sums),
+            kept: MoeKept {
+                given: tensor(rows.given),
+                before: tensor(rows.before),
+                hidden: tensor(rows.hidden),
+                made: tensor(rows.made),
+            },
+        }
     }
 
     fn through_experts_backward(
         gradient: CubeTensor,
-        tokens: CubeTensor,
-        weights: CubeTensor,
-        up: CubeTensor,
-        down: CubeTensor,
-        places: CubeTensor,
-        sources: CubeTensor,
-        ends: CubeTensor,
-        before: CubeTensor,
-        hidden: CubeTensor,
-        made: CubeTensor,
+        experts: MoeExperts<Self>,
+        kept: MoeKept<Self>,
         activation: Activation,
         wanted: Wanted,
-    ) -> (CubeTensor, CubeTensor, CubeTensor, CubeTensor) {
-        let out = Place::of(&tokens);
-        let of_weights = Place::of(&weights);
-        let experts = Experts::new(
-            &out, tokens, weights, up, down, places, sources, ends, activation,
-        );
-        let [gradient, before, hidden, made] = [gradient, before, hidden, made].map(handle);
-        let found = experts.backward(&gradient, &before, hidden, made, wanted);
+    ) -> MoeGradients<Self> {
+        let out = Place::of(&experts.tokens);
+        let of_weights = Place::of(&experts.routes.weights);
+        let rows = Rows {
+            given: handle(kept.given),
+            before: handle(kept.before),
+            hidden: handle(kept.hidden),
+            made: handle(kept.made),
+        };
+        let layer = Layer::new(&out, experts, activation);
+        let found = layer.backward(&handle(gradient), rows, wanted);
         let found = found.unwrap_or_else(unchecked_call);
         let tensor = |tensor: Option<TensorHandle>| match tensor {
             Some(tensor) => out.clone().tensor(tensor),
             None => out.clone().empty(),
         };
-        (
-            tensor(found.tokens),
-            of_weights.tensor(found.weights),
-            tensor(found.up),
-            tensor(found.down),
-        )
+        MoeGradients {
+            tokens: tensor(found.tokens),
+            weights: of_weights.tensor(found.weights),
+            up: tensor(found.up),
+            down: tensor(found.down),
+        }
     }
 }
 
-/// Experts, and who goes to them.
-struct Experts<'a> {
+/// [`MoeExperts`] as launchers take them, but for what only the router's gradient needs.
+struct Layer<'a> {
     place: &'a Place,
     tokens: TensorHandle,
-    weights: TensorHandle,
     up: TensorHandle,
     down: TensorHandle,
+    weights: TensorHandle,
     places: TensorHandle,
     sources: TensorHandle,
     ends: TensorHandle,
     activation: Activation,
 }
 
-/// What a pass through experts gives.
-struct Passed {
+/// What is [`MoeKept`] of each place.
+struct Rows {
+    given: TensorHandle,
+    before: TensorHandle,
     hidden: TensorHandle,
     made: TensorHandle,
-    sums: TensorHandle,
 }
 
 /// The gradients that are wanted.
@@ -162,30 +131,23 @@ struct Gradients {
     down: Option<TensorHandle>,
 }
 
-impl<'a> Experts<'a> {
-    #[allow(clippy::too_many_arguments)]
-    fn new(
-        place: &'a Place,
-        tokens: CubeTensor,
-        weights: CubeTensor,
-        up: CubeTensor,
-        down: CubeTensor,
-        places: CubeTensor,
-        sources: CubeTensor,
-        ends: CubeTensor,
-        activation: Activation,
-    ) -> Self {
-        let [tokens, weights, up, down] = [tokens, weights, up, down].map(handle);
-        let [places, sources, ends] = [places, sources, ends].map(handle);
-        Self {
-            place,
+impl<'a> Layer<'a> {
+    fn new(place: &'a Place, experts: MoeExperts<CubeBackend>, activation: Activation) -> Self {
+        let MoeExperts {
             tokens,
-            weights,
             up,
             down,
-            places,
-            sources,
-            ends,
+            routes,
+        } = experts;
+        Self {
+            place,
+            tokens: handle(tokens),
+            up: handle(up),
+            down: handle(down),
+            weights: handle(routes.weights),
+            places: handle(routes.places),
+            sources: handle(routes.sources),
+            ends: handle(routes.ends),
             activation,
         }
     }
@@ -199,16 +161,14 @@ impl<'a> Experts<'a> {
         TensorHandle::new_contiguous(shape, room, self.tokens.dtype)
     }
 
-    /// The experts' results by token; what comes before the activation goes to `before`.
-    fn forward(&self, before: Option<&TensorHandle>) -> Result<Passed> {
-        let client = &self.place.client;
+    /// The experts' results by token. The first product gathers its rows itself.
+    fn forward(&self) -> Result<TensorHandle> {
         let options = MatmulOptions {
             activation: self.activation,
-            before,
             ..MatmulOptions::default()
         };
         let hidden = gather_matmul(
-            client,
+            &self.place.client,
             &self.tokens,
             &self.sources,
             &self.up,
@@ -217,64 +177,77 @@ impl<'a> Experts<'a> {
             &options,
         )?
         .into_inner();
-        let made = grouped_matmul(
-            client,
-            &hidden,
-            &self.down,
-            &self.ends,
-            &MatmulOptions::default(),
-        )?;
-        let sums = combine_experts(client, &made, &self.places, Some(&self.weights))?;
-        Ok(Passed { hidden, made, sums })
+        Ok(self.combined(&hidden)?.1)
     }
 
-    fn backward(
-        &self,
-        gradient: &TensorHandle,
-        before: &TensorHandle,
-        hidden: TensorHandle,
-        made: TensorHandle,
-        wanted: Wanted,
-    ) -> Result<Gradients> {
+    /// The same, and what gradients need. That of the first matrices reads the gathered tokens: they are gathered once, for both.
+    fn forward_kept(&self) -> Result<(TensorHandle, Rows)> {
+        let client = &self.place.client;
+        let given = gather(client, &self.tokens, &self.sources, 0, Bounds::Mask)?.into_inner();
+        let before = self.room();
+        let options = MatmulOptions {
+            activation: self.activation,
+            before: Some(&before),
+            ..MatmulOptions::default()
+        };
+        let hidden = grouped_matmul(client, &given, &self.up, &self.ends, &options)?;
+        let (made, sums) = self.combined(&hidden)?;
+        let rows = Rows {
+            given,
+            before,
+            hidden,
+            made,
+        };
+        Ok((sums, rows))
+    }
+
+    /// The second products, and their sums by token.
+    fn combined(&self, hidden: &TensorHandle) -> Result<(TensorHandle, TensorHandle)> {
+        let client = &self.place.client;
+        let plain = MatmulOptions::default();
+        let made = grouped_matmul(client, hidden, &self.down, &self.ends, &plain)?;
+        let sums = combine_experts(client, &made, &self.places, Some(&self.weights))?;
+        Ok((made, sums))
+    }
+
+    fn backward(&self, gradient: &TensorHandle, rows: Rows, wanted: Wanted) -> Result<Gradients> {
         let (client, ends) = (&self.place.client, &self.ends);
         let plain = MatmulOptions::default();
+        // What is not needed any more makes room for what is.
+        let Rows {
+            given,
+            before,
+            hidden,
+            made,
+        } = rows;
         let combined =
             combine_experts_backward(client, gradient, &made, &self.places, &self.weights)?;
-        // What is not needed any more makes room for what is.
         drop(made);
-        let down = match wanted.down {
-            true => Some(grouped_inner_matmul(
-                client,
-                &transposed(hidden),
-                &combined.rows,
-                ends,
-                &plain,
-            )?),
-            false => None,
+        let within = |rows: TensorHandle, gradient: &TensorHandle| {
+            grouped_inner_matmul(client, &transposed(rows), gradient, ends, &plain)
         };
         let mut found = Gradients {
             tokens: None,
             weights: combined.weights,
             up: None,
-            down,
+            down: match wanted.down {
+                true => Some(within(hidden, &combined.rows)?),
+                false => None,
+            },
         };
         if !wanted.tokens && !wanted.up {
             return Ok(found);
         }
         let options = MatmulOptions {
             activation: self.activation,
-            slope_at: Some(before),
+            slope_at: Some(&before),
             ..MatmulOptions::default()
         };
         let down = transposed(self.down.clone());
         let of_before = grouped_matmul(client, &combined.rows, &down, ends, &options)?;
         drop(combined.rows);
         if wanted.up {
-            let given = gather(client, &self.tokens, &self.sources, 0, Bounds::Mask)?.into_inner();
-            let given = transposed(given);
-            found.up = Some(grouped_inner_matmul(
-                client, &given, &of_before, ends, &plain,
-            )?);
+            found.up = Some(within(given, &of_before)?);
         }
         if wanted.tokens {
             let up = transposed(self.up.clone());

@@ -4,7 +4,7 @@ mod autodiff;
 mod backend;
 mod cube;
 
-pub use backend::{MoeBackend, Wanted};
+pub use backend::{MoeBackend, MoeExperts, MoeGradients, MoeKept, MoePassed, MoeRoutes, Wanted};
 
 use burn::backend::Dispatch;
 use burn::config::Config;
@@ -100,7 +100,7 @@ fn weights<const D: usize>(shape: [usize; D], ends: usize, device: &Device) -> P
 /// puts the routes (token, expert) in the order of experts, without a sort. One op is the experts: the first product gathers the
 /// tokens of its rows and takes the activation along, the second makes a row for each route, and a pass adds up each token's rows,
 /// times their weights, in the order of its experts. Nothing is added atomically: every run gives the same bits, of gradients too.
-/// For gradients it keeps what each route has within its expert, before and after the activation, and its row.
+/// For gradients it keeps of each route its token, what it has within its expert, before and after the activation, and its row.
 ///
 /// ```
 /// # use burn::tensor::{Device, Distribution, Tensor};
@@ -181,19 +181,17 @@ impl MoeLayer {
         let call = Call::new(CALL, Argument::new("tokens", &tokens), 1)?;
         call.goes_to_experts(&router, &up, &down, self.top_k)?;
         let scores = matmul(tokens.clone(), router)?;
-        let (weights, chosen, places, sources, ends) =
+        let routes =
             Dispatch::route_to_experts(scores.clone().into_dispatch(), self.top_k, self.normalise);
-        let out = Dispatch::through_experts(
-            tokens.into_dispatch(),
-            weights,
-            up.into_dispatch(),
-            down.into_dispatch(),
-            places,
-            sources,
-            ends,
-            self.activation.into(),
-        );
+        let chosen = Tensor::from_dispatch(routes.chosen.clone());
+        let experts = MoeExperts {
+            tokens: tokens.into_dispatch(),
+            up: up.into_dispatch(),
+            down: down.into_dispatch(),
+            routes,
+        };
+        let out = Dispatch::through_experts(experts, self.activation.into());
         let out: Tensor<2> = Tensor::from_dispatch(out);
-        Ok((out.reshape(shape), scores, Tensor::from_dispatch(chosen)))
+        Ok((out.reshape(shape), scores, chosen))
     }
 }

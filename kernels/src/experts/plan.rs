@@ -46,9 +46,11 @@ pub struct ExpertsPlan {
     pub element: ElemType,
     /// The extents.
     pub size: ExpertsSize,
-    /// Those of the result; what only gradients need is not kept.
+    /// Those of the result alone.
     pub forward: Vec<ExpertsPass>,
-    /// Those of all gradients, given what a forward pass keeps.
+    /// Those of the result where what gradients need is kept: the tokens of all routes, and what each has within its expert.
+    pub kept: Vec<ExpertsPass>,
+    /// Those of all gradients, given what was kept.
     pub backward: Vec<ExpertsPass>,
 }
 
@@ -66,7 +68,11 @@ impl fmt::Display for ExpertsPlan {
             "experts of {}: {tokens} tokens, {model} to {hidden}, {chosen} of {experts}",
             self.element
         )?;
-        for (way, passes) in [("forward", &self.forward), ("backward", &self.backward)] {
+        for (way, passes) in [
+            ("forward", &self.forward),
+            ("forward, for gradients", &self.kept),
+            ("backward", &self.backward),
+        ] {
             write!(f, "\n  {way}")?;
             for pass in passes {
                 let megabytes = pass.bytes as f64 / 1e6;
@@ -105,7 +111,8 @@ pub fn explain_experts(
     Ok(ExpertsPlan {
         element,
         size,
-        forward: planner.forward()?,
+        forward: planner.forward(false)?,
+        kept: planner.forward(true)?,
         backward: planner.backward()?,
     })
 }
@@ -173,7 +180,8 @@ impl Planner<'_> {
         }
     }
 
-    fn forward(&self) -> Result<Vec<ExpertsPass>> {
+    /// The passes of the result, with those that keep what gradients need, or without.
+    fn forward(&self, keeps: bool) -> Result<Vec<ExpertsPass>> {
         let ExpertsSize {
             tokens,
             model,
@@ -183,10 +191,6 @@ impl Planner<'_> {
         } = self.size;
         let (client, routes) = (self.client, self.routes());
         let options = MatmulOptions::default();
-        let activated = MatmulOptions {
-            activation: Activation::Silu,
-            ..MatmulOptions::default()
-        };
         let matrices = experts * model * hidden;
         let ends = self.list(experts);
         let scores = {
@@ -196,11 +200,6 @@ impl Planner<'_> {
             );
             explain_matmul(client, &a, &b, &options)?
         };
-        let up = {
-            let (a, index) = (self.tensor(&[tokens, model]), self.list(routes));
-            let b = self.tensor(&[experts, model, hidden]);
-            explain_gather_matmul(client, &a, &index, &b, Some(&ends), &activated)?
-        };
         let down = {
             let (a, b) = (
                 self.tensor(&[routes, hidden]),
@@ -209,7 +208,7 @@ impl Planner<'_> {
             explain_grouped_matmul(client, &a, &b, &ends, &options)?
         };
         let [of_tokens, of_rows, of_hidden] = [tokens * model, routes * model, routes * hidden];
-        Ok(vec![
+        let mut passes = vec![
             self.product(
                 "scores",
                 &[of_tokens, model * experts, tokens * experts],
@@ -220,13 +219,71 @@ impl Planner<'_> {
                 2,
                 self.bytes(&[tokens * experts]) + 4 * (6 * routes + experts) as u64,
             ),
-            self.product("gathered rows by up", &[of_tokens, matrices, of_hidden], up),
+        ];
+        match keeps {
+            true => passes.extend(self.up_kept(&ends)?),
+            false => passes.push(self.up(&ends)?),
+        }
+        passes.extend([
             self.product("rows by down", &[of_hidden, matrices, of_rows], down),
             self.pass(
                 "sums by token",
                 1,
                 self.bytes(&[of_rows, of_tokens]) + 8 * routes as u64,
             ),
+        ]);
+        Ok(passes)
+    }
+
+    /// The first products, which gather their rows.
+    fn up(&self, ends: &TensorHandle) -> Result<ExpertsPass> {
+        let ExpertsSize {
+            tokens,
+            model,
+            hidden,
+            experts,
+            ..
+        } = self.size;
+        let routes = self.routes();
+        let options = MatmulOptions {
+            activation: Activation::Silu,
+            ..MatmulOptions::default()
+        };
+        let (a, index) = (self.tensor(&[tokens, model]), self.list(routes));
+        let b = self.tensor(&[experts, model, hidden]);
+        let plan = explain_gather_matmul(self.client, &a, &index, &b, Some(ends), &options)?;
+        let elements = [tokens * model, experts * model * hidden, routes * hidden];
+        Ok(self.product("gathered rows by up", &elements, plan))
+    }
+
+    /// The same of rows that were gathered, and the sums before the activation.
+    fn up_kept(&self, ends: &TensorHandle) -> Result<[ExpertsPass; 2]> {
+        let ExpertsSize {
+            tokens,
+            model,
+            hidden,
+            experts,
+            ..
+        } = self.size;
+        let routes = self.routes();
+        let before = self.tensor(&[routes, hidden]);
+        let options = MatmulOptions {
+            activation: Activation::Silu,
+            before: Some(&before),
+            ..MatmulOptions::default()
+        };
+        let a = self.tensor(&[routes, model]);
+        let b = self.tensor(&[experts, model, hidden]);
+        let plan = explain_grouped_matmul(self.client, &a, &b, ends, &options)?;
+        let [of_rows, of_hidden] = [routes * model, routes * hidden];
+        let elements = [of_rows, experts * model * hidden, of_hidden, of_hidden];
+        Ok([
+            self.pass(
+                "gathered tokens",
+                1,
+                self.bytes(&[tokens * model, of_rows]) + 4 * routes as u64,
+            ),
+            self.product("rows by up", &elements, plan),
         ])
     }
 
@@ -289,11 +346,6 @@ impl Planner<'_> {
                 "slopes by down",
                 &[of_rows, matrices, of_hidden, of_hidden],
                 by_down,
-            ),
-            self.pass(
-                "gathered tokens",
-                1,
-                self.bytes(&[of_tokens, of_rows]) + 4 * routes as u64,
             ),
             self.product(
                 "slopes of up",

@@ -1,7 +1,7 @@
 //! Products of matrices, in batches.
 
 use super::launch::compute;
-use super::plan::plan;
+use super::plan::explained;
 use super::problem::{batched, output_type, product_shape, work_type};
 use super::result::described;
 use super::{MatmulOptions, MatmulPlan};
@@ -123,5 +123,5 @@ pub fn explain_matmul(
     let shape = product_shape(CALL, a, b)?;
     let out = described(CALL, a, shape, output_type(CALL, a, options)?)?;
     let problem = batched(CALL, &device, [a, b, &out], options)?;
-    Ok(plan(&device, &problem, options)?.explain(&problem))
+    explained(&device, &problem, options)
 }

@@ -1,7 +1,7 @@
 //! Products of rows, or of positions of K, in groups.
 
 use super::launch::compute;
-use super::plan::plan;
+use super::plan::explained;
 use super::problem::{Problem, grouped_inner, output_type, rank, routed};
 use super::result::described;
 use super::{MatmulOptions, MatmulPlan, Route};
@@ -101,7 +101,7 @@ pub fn explain_grouped_matmul(
     let shape = vec![a.shape()[0], b.shape()[2]];
     let out = described(CALL, a, shape, output_type(CALL, a, options)?)?;
     let problem = grouped(&device, [a, b, &out], ends, options)?;
-    Ok(plan(&device, &problem, options)?.explain(&problem))
+    explained(&device, &problem, options)
 }
 
 /// A product for each group of positions of K: `out[e, m, n] = activation(sum over k in group e of a[m, k] b[k, n] +
@@ -152,7 +152,7 @@ pub fn explain_grouped_inner_matmul(
     let out = described(CALL, a, shape, output_type(CALL, a, options)?)?;
     let device = Device::of(client);
     let problem = grouped_inner(CALL, &device, [a, b, &out], ends, options)?;
-    Ok(plan(&device, &problem, options)?.explain(&problem))
+    explained(&device, &problem, options)
 }
 
 /// A product of rows in groups.

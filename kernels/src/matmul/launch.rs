@@ -57,11 +57,17 @@ fn launch_planned(
     options: &MatmulOptions<'_>,
     reports: Reports,
 ) {
-    let tunes = options.tune && options.path.is_none() && options.tile.is_none();
+    match options.tunes() {
+        true => launch_fastest(device, problem, &planned, reports),
+        false => launch(device, problem, &planned, &reports),
+    }
+}
+
+/// Launches a product with elements in its result, as it was planned.
+pub(crate) fn launch(device: &Device, problem: &Problem, planned: &Planned, reports: &Reports) {
     match planned {
-        Planned::Hopper(form) => hopper::launch(device, &of_hopper(problem), form, &reports),
-        Planned::Tiled(_) if tunes => launch_fastest(device, problem, reports),
-        Planned::Tiled(plan) => launch(device, problem, &plan, &reports),
+        Planned::Hopper(form) => hopper::launch(device, &of_hopper(problem), *form, reports),
+        Planned::Tiled(plan) => launch_tiled(device, problem, plan, reports),
     }
 }
 
@@ -82,8 +88,7 @@ fn optional(tensor: &Option<TensorHandle>) -> Option<BufferArg> {
     tensor.as_ref().map(buffer)
 }
 
-/// Launches a product with elements in its result.
-pub(crate) fn launch(device: &Device, problem: &Problem, plan: &Tiled, reports: &Reports) {
+fn launch_tiled(device: &Device, problem: &Problem, plan: &Tiled, reports: &Reports) {
     let client = device.client();
     let tiles = plan.tiles(problem);
     // What has no elements is not read, and may have no buffer to bind.

@@ -90,8 +90,16 @@ pub struct MatmulOptions<'a> {
     /// The tiles of the portable path, or of the tensor cores where `path` says so.
     pub tile: Option<MatmulTile>,
     /// Whether the fastest of a few tiles is found by CubeCL's autotuner, where neither a path nor a tile is asked for: the
-    /// first call for a class of shapes measures each, and waits for that; what it finds is kept.
+    /// first call for a class of shapes measures each, and waits for that; what it finds is kept, and named by `explain_matmul` and its
+    /// like with this option. On a Hopper, tiles are those of its kernel, and what their clusters share.
     pub tune: bool,
+}
+
+impl MatmulOptions<'_> {
+    /// Whether nothing stands against measuring.
+    pub(crate) const fn tunes(&self) -> bool {
+        self.tune && self.path.is_none() && self.tile.is_none()
+    }
 }
 
 /// Which rows of A and of the result belong together, in products by lists.

@@ -1,7 +1,7 @@
 //! Products whose rows are taken from, and added to, the rows that lists name.
 
 use super::launch::{Reports, compute};
-use super::plan::plan;
+use super::plan::explained;
 use super::problem::{Problem, output_type, rank, routed};
 use super::result::described;
 use super::{MatmulOptions, MatmulPlan, Route};
@@ -99,7 +99,7 @@ pub fn explain_gather_matmul(
     let device = Device::of(client);
     let tensors = [a, b, &out];
     let problem = routed(CALL, &device, tensors, &route, Bounds::Mask, false, options)?;
-    Ok(plan(&device, &problem, options)?.explain(&problem))
+    explained(&device, &problem, options)
 }
 
 /// Adds products of rows to rows, `target[scatter[r], n] += weights[r] activation(product[r, n])`, where `product[r, n]` is
@@ -188,7 +188,7 @@ pub fn explain_gather_matmul_scatter(
 ) -> Result<MatmulPlan> {
     let device = Device::of(client);
     let problem = adding(&device, [a, b, target], route, bounds, options)?;
-    Ok(plan(&device, &problem, options)?.explain(&problem))
+    explained(&device, &problem, options)
 }
 
 /// A product whose rows are added to others.

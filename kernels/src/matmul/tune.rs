@@ -1,13 +1,35 @@
 //! The tile that is fastest for a class of shapes, found by CubeCL's autotuner.
 
+use super::hopper::{self, Share};
 use super::launch::{Reports, launch};
-use super::plan::{OF_PLANES, TILES, Tiled, of_size};
+use super::plan::{OF_PLANES, Planned, TILES, Tiled, of_size};
 use super::problem::Problem;
-use super::{MatmulOptions, MatmulPath, MatmulTile};
+use super::{MatmulOptions, MatmulTile};
+use core::fmt;
 use cubecl::std::tensor::TensorHandle;
 use cubecl::tune::{LocalTuner, Tunable, TunableSet, local_tuner};
+use girih::Result;
 use girih::device::Device;
 use std::sync::Arc;
+
+/// How a candidate computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// By planes' fragments in such a tile of 16-bit elements.
+    Planes(MatmulTile),
+    /// By units in such a tile.
+    Units(MatmulTile),
+    /// As it would be without being measured: what suits where nothing else fits, for a CPU has few units.
+    Usual,
+    /// By the kernel for Hopper, with tiles of so many columns, in clusters that share so.
+    Hopper(u32, Share),
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
 
 /// What a candidate is run on.
 #[derive(Clone)]
@@ -17,42 +39,70 @@ struct Inputs {
     reports: Arc<Reports>,
 }
 
-static TUNER: LocalTuner<String, String> = local_tuner!();
+type Set = TunableSet<String, Inputs, (), Way>;
 
-/// Computes a problem with elements by the tile that is fastest for its class: measured at the class's first call, which
-/// waits for the device, and remembered then.
-pub(crate) fn launch_fastest(device: &Device, problem: &Problem, reports: Reports) {
+// What was found is kept for a device and a class: by either kind of kernel.
+static TILED: LocalTuner<String, String> = local_tuner!("tiled");
+static HOPPER: LocalTuner<String, String> = local_tuner!("hopper");
+
+/// Computes a problem with elements by the candidate that is fastest for its class, of those that `usual` is one of: measured at
+/// the class's first call, which waits for the device, and remembered then.
+pub(crate) fn launch_fastest(
+    device: &Device,
+    problem: &Problem,
+    usual: &Planned,
+    reports: Reports,
+) {
     let id = device.name();
     let inputs = Inputs {
         device: device.clone(),
         problem: Arc::new(problem.clone()),
         reports: Arc::new(reports),
     };
-    let set = TUNER.init(&id, candidates);
-    TUNER.execute(&id, device.client(), set, inputs);
+    let client = device.client();
+    match usual {
+        Planned::Tiled(_) => TILED.execute(&id, client, TILED.init(&id, tiles), inputs),
+        Planned::Hopper(_) => HOPPER.execute(&id, client, HOPPER.init(&id, forms), inputs),
+    }
 }
 
-fn candidates() -> TunableSet<String, Inputs, ()> {
-    let mut set = TunableSet::new(class, |_: &String, inputs: &Inputs| inputs.apart());
-    let by_planes = OF_PLANES.map(|tile| (MatmulPath::TensorCores, tile));
-    let by_units = TILES.map(|tile| (MatmulPath::Portable, tile));
-    for (path, tile) in by_planes.into_iter().chain(by_units) {
-        let name = format!("{path:?} {tile:?}");
-        let run = move |inputs: Inputs| inputs.run(path, tile);
-        set = set.with(Tunable::new(&name, run));
-    }
-    // What suits where nothing of these fits: a CPU has few units.
-    let usual = |inputs: Inputs| {
-        let options = MatmulOptions::default();
-        let plan = Tiled::by_units(&inputs.device, &inputs.problem, &options);
-        inputs.launch(plan)
+/// What [`launch_fastest`] has found for the problem's class, if it was called for it.
+pub(crate) fn fastest(device: &Device, problem: &Problem, usual: &Planned) -> Option<Planned> {
+    let (id, class) = (device.name(), class(problem));
+    let way = match usual {
+        Planned::Tiled(_) => TILED.fastest_identity(&id, &TILED.init(&id, tiles), &class),
+        Planned::Hopper(_) => HOPPER.fastest_identity(&id, &HOPPER.init(&id, forms), &class),
     };
-    set.with(Tunable::new("usual", usual))
+    planned(device, problem, way?).ok()
+}
+
+fn tiles() -> Set {
+    let by_planes = OF_PLANES.map(Way::Planes);
+    let by_units = TILES.map(Way::Units);
+    set(by_planes.into_iter().chain(by_units).chain([Way::Usual]))
+}
+
+fn forms() -> Set {
+    let shares = [Share::B, Share::A, Share::Nothing];
+    set([256, 128, 64]
+        .into_iter()
+        .flat_map(|columns| shares.map(|share| Way::Hopper(columns, share))))
+}
+
+fn set(ways: impl Iterator<Item = Way>) -> Set {
+    let empty = TunableSet::new(
+        |inputs: &Inputs| class(&inputs.problem),
+        |_: &String, inputs: &Inputs| inputs.apart(),
+    );
+    ways.fold(empty, |set, way| {
+        set.with(Tunable::identified(way, move |inputs: Inputs| {
+            inputs.run(way)
+        }))
+    })
 }
 
 /// What problems have in common that one tile suits: types, how operands lie, and extents up to a power of two.
-fn class(inputs: &Inputs) -> String {
-    let problem = &inputs.problem;
+fn class(problem: &Problem) -> String {
     let about = |extent: usize| extent.max(1).next_power_of_two();
     let Problem {
         element,
@@ -61,7 +111,7 @@ fn class(inputs: &Inputs) -> String {
         grouping,
         adds,
         ..
-    } = **problem;
+    } = *problem;
     let extents = [
         problem.matrices(),
         problem.rows,
@@ -77,6 +127,27 @@ fn class(inputs: &Inputs) -> String {
         unit(problem.b_strides),
         problem.gather.is_some(),
     )
+}
+
+/// The plan of a candidate, if the device can do it.
+fn planned(device: &Device, problem: &Problem, way: Way) -> Result<Planned> {
+    let of_tile = |tile| MatmulOptions {
+        tile,
+        ..MatmulOptions::default()
+    };
+    match way {
+        Way::Planes(tile) => {
+            let tile = of_size(tile, problem.element.size());
+            Tiled::by_planes(device, problem, &of_tile(Some(tile))).map(Planned::Tiled)
+        }
+        Way::Units(tile) => {
+            Tiled::by_units(device, problem, &of_tile(Some(tile))).map(Planned::Tiled)
+        }
+        Way::Usual => Tiled::by_units(device, problem, &of_tile(None)).map(Planned::Tiled),
+        Way::Hopper(columns, share) => Planned::by_hopper_as(device, problem, |product| {
+            hopper::form_of(product, columns, share)
+        }),
+    }
 }
 
 impl Inputs {
@@ -96,23 +167,8 @@ impl Inputs {
         }
     }
 
-    fn run(self, path: MatmulPath, tile: MatmulTile) -> Result<(), String> {
-        let tile = match path {
-            MatmulPath::TensorCores => of_size(tile, self.problem.element.size()),
-            _ => tile,
-        };
-        let options = MatmulOptions {
-            tile: Some(tile),
-            ..Default::default()
-        };
-        let plan = match path {
-            MatmulPath::TensorCores => Tiled::by_planes(&self.device, &self.problem, &options),
-            _ => Tiled::by_units(&self.device, &self.problem, &options),
-        };
-        self.launch(plan)
-    }
-
-    fn launch(self, plan: girih::Result<Tiled>) -> Result<(), String> {
+    fn run(self, way: Way) -> core::result::Result<(), String> {
+        let plan = planned(&self.device, &self.problem, way);
         let plan = plan.map_err(|refused| refused.to_string())?;
         launch(&self.device, &self.problem, &plan, &self.reports);
         Ok(())

@@ -7,7 +7,7 @@ use girih_kernels::ScatterMode;
 use girih_kernels::raw::{self, Cut};
 use girih_testkit::{
     Error, cases,
-    offline::{Compiled, Toolkit, buffer, hopper, settings, target, tensor},
+    offline::{Compiled, Toolkit, buffer, hopper, none, optional, settings, target, tensor},
 };
 
 use super::smoke::copy;
@@ -42,11 +42,6 @@ const WHOLE: Cut = Cut {
     slabs: false,
 };
 
-/// No record of offences.
-fn none() -> ComptimeOptionCompilationArg<Box<[Atomic<u32>]>> {
-    ComptimeOptionCompilationArg::None
-}
-
 /// Five scalars set at launch.
 fn five() -> SequenceCompilationArg<usize> {
     SequenceCompilationArg {
@@ -61,7 +56,7 @@ fn gather_kernel(
     [width, rows, columns]: [usize; 3],
 ) -> impl CubeKernel {
     let record = match bounds {
-        Bounds::Report => ComptimeOptionCompilationArg::Some(buffer()),
+        Bounds::Report => optional(true),
         _ => none(),
     };
     let index = ElemType::Int(IntKind::I32);

@@ -1,7 +1,7 @@
 //! Scatters compiled for an NVIDIA GPU: rows move 16 bytes at a time, updates meet memory by reductions that return nothing,
 //! and what a unit has in flight stays in registers.
 
-use cubecl::ir::{ElemType, FloatKind, IntKind};
+use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::Bounds;
 use girih_kernels::ScatterMode;
@@ -10,7 +10,10 @@ use girih_kernels::raw::scatter::{
 };
 use girih_testkit::{
     Error, cases,
-    offline::{Compiled, Toolkit, buffer, hopper, settings, target, tensor},
+    offline::{
+        Compiled, Toolkit, buffer, hopper, none, settings, target, tensor,
+        types::{BF16, F16, F32, I32},
+    },
 };
 
 cases! {
@@ -25,15 +28,6 @@ cases! {
     runs_of_bf16_gather_16_bytes_and_sum_in_f32,
     runs_of_entries_read_16_bytes,
     elected_rows_move_16_bytes,
-}
-
-const F32: ElemType = ElemType::Float(FloatKind::F32);
-const BF16: ElemType = ElemType::Float(FloatKind::BF16);
-const F16: ElemType = ElemType::Float(FloatKind::F16);
-const I32: ElemType = ElemType::Int(IntKind::I32);
-
-fn none() -> ComptimeOptionCompilationArg<Box<[Atomic<u32>]>> {
-    ComptimeOptionCompilationArg::None
 }
 
 /// Tiles of rows that 32 units move, or 16.

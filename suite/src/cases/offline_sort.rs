@@ -1,6 +1,6 @@
 //! The sort compiled for an NVIDIA GPU: keys stay in registers, and the instructions that its speed hangs on are there.
 
-use cubecl::ir::{ElemType, UIntKind};
+use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih_kernels::SortOrder;
 use girih_kernels::raw::sort::{
@@ -11,7 +11,10 @@ use girih_kernels::raw::sort::{MergeTile, merge_kernel, tile_kernel};
 use girih_kernels::raw::top_k::{AtOnce, select_kernel};
 use girih_testkit::{
     Error, cases,
-    offline::{Compiled, Toolkit, buffer, hopper, settings, target},
+    offline::{
+        Compiled, Toolkit, buffer, hopper, settings, target,
+        types::{U32, U64},
+    },
 };
 
 cases! {
@@ -27,9 +30,6 @@ cases! {
     a_selection_reads_16_bytes_and_keeps_them_in_registers,
     tiles_are_merged_in_registers,
 }
-
-const U32: ElemType = ElemType::UInt(UIntKind::U32);
-const U64: ElemType = ElemType::UInt(UIntKind::U64);
 
 fn tile(units: u32, items: u32, matching: Matching) -> Tile {
     Tile {

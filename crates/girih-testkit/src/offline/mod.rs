@@ -1,7 +1,7 @@
 //! Kernels to CUDA C++, PTX and SASS with no GPU: what an NVIDIA GPU would run, and at what cost.
 //!
 //! `#[cube(launch)] fn copy<E: Numeric>(..)` makes a module `copy` with a struct `Copy`. Its `new` takes what a launch would
-//! know of the device, then for each argument in order [`buffer`], [`tensor`], `()` for a scalar or the value of a
+//! know of the device, then for each argument in order [`buffer`], [`tensor`], [`optional`] or [`none`], `()` for a scalar or the value of a
 //! `#[comptime]` one, and last the sizes (`N: Size`):
 //!
 //! ```no_run
@@ -24,15 +24,18 @@
 //! # }
 //! ```
 
+mod arguments;
 mod compiled;
 mod languages;
 mod properties;
 mod resources;
 mod toolkit;
+pub mod types;
 
+pub use arguments::{buffer, none, optional, tensor};
 pub use compiled::Compiled;
 pub use languages::Language;
-pub use properties::{buffer, hopper, settings, target, tensor};
+pub use properties::{hopper, settings, target};
 pub use resources::Resources;
 pub use toolkit::Toolkit;
 

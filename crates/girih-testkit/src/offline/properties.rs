@@ -10,10 +10,7 @@ use cubecl::{
         Type, VectorSize,
         features::{AtomicUsage, Features, Plane, Tma},
     },
-    prelude::{
-        AddressType, BufferCompilationArg, CubeDim, ExecutionMode, KernelSettings,
-        TensorCompilationArg, TensorMetaCompilationArg,
-    },
+    prelude::{AddressType, CubeDim, ExecutionMode, KernelSettings},
     profile::TimingMethod,
 };
 use cubecl_cpp::{
@@ -40,19 +37,6 @@ pub fn settings(units: u32) -> KernelSettings {
         ExecutionMode::Unchecked,
         AddressType::U32,
     )
-}
-
-/// The argument of a kernel for `&[T]` or `&mut [T]` of its own.
-pub const fn buffer() -> BufferCompilationArg {
-    BufferCompilationArg { inplace: None }
-}
-
-/// The argument of a kernel for `&Tensor<T>` or `&mut Tensor<T>` of its own.
-pub const fn tensor() -> TensorCompilationArg {
-    TensorCompilationArg {
-        meta: TensorMetaCompilationArg { len: (), rank: () },
-        buffer: buffer(),
-    }
 }
 
 /// How NVIDIA's matrix instructions spread a fragment over a plane.

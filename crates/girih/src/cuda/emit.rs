@@ -154,15 +154,15 @@ pub fn cluster_barrier() {
     })
 }
 
-/// Waits for the 128 units of a warpgroup at one of the cube's barriers, 1 to 15; 0 is that of `sync_cube`, and others are
-/// given to groups that wait.
+/// Waits for `units` units, whole planes, at one of the cube's barriers, 1 to 15; 0 is that of `sync_cube`, and others are
+/// given to groups that wait. Each sees what the others wrote before.
 #[cube]
-pub fn warpgroup_barrier(number: u32) {
+pub fn units_barrier(number: u32, #[comptime] units: u32) {
     intrinsic!(|scope| {
         Instruction {
-            call: "warpgroup_barrier",
+            call: "units_barrier",
             since: Since::Sm(90),
-            text: "bar.sync $0, 128;",
+            text: &format!("bar.sync $0, {units};"),
             memory: true,
         }
         .run(scope, vec![number.read_value(scope)]);

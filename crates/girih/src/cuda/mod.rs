@@ -8,6 +8,7 @@
 //! | [`wgmma`] | matrix multiply-accumulate by four planes together, operands in shared memory | sm_90a alone |
 //! | [`global`] | copies and additions of 16 bytes | sm_80, sm_90 |
 //! | [`registers`] | registers that change hands between planes, and those of a tile's fragments | sm_90 |
+//! | [`approximate`] | functions of few instructions | sm_80 |
 //!
 //! Each is one instruction, written as PTX. Elsewhere a kernel with one of them fails by name at the first read of what it
 //! writes; [`Device::has_warpgroup_mma`](crate::device::Device::has_warpgroup_mma) says so before a launch.
@@ -16,6 +17,7 @@
 // CubeCL's macros write undocumented twins of the items here.
 #![allow(missing_docs)]
 
+pub mod approximate;
 pub mod bulk;
 mod emit;
 pub mod global;
@@ -27,7 +29,7 @@ pub mod wgmma;
 mod wgmma_ops;
 
 pub(crate) use emit::architecture;
-pub use emit::{cluster_barrier, fence_async, shared_address, warpgroup_barrier};
+pub use emit::{cluster_barrier, fence_async, shared_address, units_barrier};
 
 /// The book's chapter, whose examples run as tests.
 #[cfg(doctest)]

@@ -6,10 +6,10 @@
 #![allow(missing_docs)]
 #![allow(clippy::too_many_arguments)]
 
+use super::activation::{activate, slope};
 use super::form::{Form, Groups};
 use super::schedule::{Problem, Tile};
 use super::store::{Finish, target_of};
-use crate::matmul::activation::{activate, slope};
 use cubecl::prelude::*;
 use girih::cuda::global;
 
@@ -34,7 +34,7 @@ pub(super) fn activated<O: Float, N: Size>(
     #[unroll]
     for lane in 0..N::value() {
         let sum = f32::cast_from(sums.extract(lane));
-        made.insert(lane, O::cast_from(activate::<f32>(sum, form.activation)));
+        made.insert(lane, O::cast_from(activate(sum, form.activation)));
     }
     made
 }
@@ -49,7 +49,7 @@ pub(super) fn sloped<O: Float, N: Size>(
     let mut made = sums;
     #[unroll]
     for lane in 0..N::value() {
-        let factor = slope::<f32>(f32::cast_from(at.extract(lane)), form.activation);
+        let factor = slope(f32::cast_from(at.extract(lane)), form.activation);
         let sum = f32::cast_from(sums.extract(lane));
         made.insert(lane, O::cast_from(sum * factor));
     }

@@ -120,10 +120,9 @@ pub fn form(device: &Device, product: &Product<'_>) -> Form {
         .find(|&columns| tiles(columns) >= processors)
         .unwrap_or(64);
     let across = product.columns.div_ceil(columns as usize);
-    let majors = product.majors().map(|major| major.unwrap_or(Major::K));
     // Two tiles at a time where that leaves few without work.
     let pairs = |count: usize| count.is_multiple_of(2) || count >= 15;
-    let halves_b = columns > 64 || majors[1] == Major::K;
+    let halves_b = columns > 64 || product.majors()[1] != Some(Major::Mn);
     let share = if halves_b && pairs(down) && (groups != Groups::Rows || down >= 8) {
         Share::B
     } else if pairs(across) && product.gather.is_none() {
@@ -131,6 +130,12 @@ pub fn form(device: &Device, product: &Product<'_>) -> Form {
     } else {
         Share::Nothing
     };
+    form_of(product, columns, share)
+}
+
+/// The form of a product whose tiles have so many columns, and whose clusters share so; there may be no such
+/// [kernel](Form::is_possible).
+pub fn form_of(product: &Product<'_>, columns: u32, share: Share) -> Form {
     Form {
         columns,
         stages: match columns {
@@ -139,12 +144,12 @@ pub fn form(device: &Device, product: &Product<'_>) -> Form {
             _ => 8,
         },
         share,
-        majors,
+        majors: product.majors().map(|major| major.unwrap_or(Major::K)),
         band: match share {
             Share::B => 8,
             _ => 16,
         },
-        groups,
+        groups: product.groups(),
         routing: match product.gather {
             Some(_) => Routing::Gather,
             None => Routing::InOrder,

@@ -11,6 +11,8 @@ pub const ROWS: u32 = 128;
 pub const DEPTH: u32 = 64;
 /// Units of a cube: the warpgroup that loads, and two that multiply.
 pub const UNITS: u32 = 384;
+/// Those of them that multiply.
+pub(super) const MULTIPLIERS: u32 = 256;
 /// Groups that a grouped product may have: their table is in shared memory.
 pub const MOST_GROUPS: usize = 1024;
 /// Bytes of 64 rows of 128.
@@ -123,6 +125,17 @@ impl Form {
         self.columns > 128
     }
 
+    /// Whether cubes that share B elsewhere each load their own where the last rows of a group fit in one cube's tile: they then do
+    /// these rows side by side, where the lower cube would have none.
+    pub const fn parts(&self) -> bool {
+        matches!((self.share, self.groups), (Share::B, Groups::Rows))
+    }
+
+    /// Whether a warpgroup passes by tiles of which it has no element. Those of groups of K do not, for they clear buffers together.
+    pub const fn passes_by(&self) -> bool {
+        !matches!(self.groups, Groups::Inner)
+    }
+
     /// Cubes of a cluster.
     pub const fn cubes(&self) -> u32 {
         match self.share {
@@ -164,7 +177,7 @@ impl Form {
 
     /// Where the table of groups is. Of rows: tiles up to and with each, and the row that each ends before. Of positions of K:
     /// the first of each, and how many it has.
-    pub(super) const fn table_at(&self) -> u32 {
+    pub const fn table_at(&self) -> u32 {
         self.barriers_at() + 16 * self.stages
     }
 

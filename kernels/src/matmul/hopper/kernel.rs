@@ -13,6 +13,9 @@
 //! * `empty` ends its phase `r` when every plane that multiplies, of every cube whose memory this cube's loader writes, has
 //!   arrived for round `r`. The loader waits for phase `r - 1` before it fills in round `r`; in round 0 the wait returns at
 //!   once. A plane arrives for a buffer when the multiplications that read it are done.
+//! * A warpgroup that has no element of a tile passes it by: it waits for `full` and arrives at `empty` as if it multiplied, so that
+//!   it stays in the phases of the others. Cubes that share an operand and have a tile [apart](super::schedule::Tile) still wait
+//!   for each other's planes, though nobody else reads what they load.
 //! * A parity tells a phase from its neighbours alone. Who multiplies waits for phase `r` of `full` after it arrived at
 //!   `empty` for `r - 1`, so that `full` is in phase `r` or `r + 1`, not beyond: phase `r + 2` needs its arrival for `r`.
 //!   Likewise the loader, alone in ending phases of `full`, finds `empty` in phase `r - 1` or `r`.

@@ -58,7 +58,7 @@ pub(super) fn load<E: Float>(
     }
 }
 
-/// Loads this cube's part of the columns of B.
+/// Loads this cube's columns of B: its half of those that the cluster shares, or all.
 #[cube]
 pub(super) fn load_b<E: Float>(
     b: &TensorMap<E, Tiled>,
@@ -70,9 +70,32 @@ pub(super) fn load_b<E: Float>(
     problem: &Problem,
     #[comptime] form: Form,
 ) {
+    if comptime!(form.parts()) {
+        if tile.apart {
+            load_columns::<E>(b, buffer, full, k, tile, rank, problem, form, false);
+        } else {
+            load_columns::<E>(b, buffer, full, k, tile, rank, problem, form, true);
+        }
+    } else {
+        let shared = comptime!(form.share == Share::B);
+        load_columns::<E>(b, buffer, full, k, tile, rank, problem, form, shared);
+    }
+}
+
+#[cube]
+fn load_columns<E: Float>(
+    b: &TensorMap<E, Tiled>,
+    buffer: u32,
+    full: u32,
+    k: u32,
+    tile: &Tile,
+    rank: u32,
+    problem: &Problem,
+    #[comptime] form: Form,
+    #[comptime] shared: bool,
+) {
     let to = buffer + comptime!(128 * ROWS);
     let z = tile.number * problem.step_b;
-    let shared = comptime!(form.share == Share::B);
     load_lines::<E>(
         b,
         to,

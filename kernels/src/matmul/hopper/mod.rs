@@ -1,5 +1,6 @@
 //! Products on NVIDIA's Hopper, by tensor cores that warpgroups feed from shared memory.
 
+mod activation;
 mod beside;
 mod choice;
 mod form;
@@ -14,9 +15,9 @@ mod schedule;
 mod store;
 
 pub use beside::Beside;
-pub use choice::{form, supports};
+pub use choice::{form, form_of, supports};
 pub use form::{DEPTH, Form, Groups, ROWS, Routing, Share, UNITS, Writing};
 pub use kernel::hopper_kernel;
 pub use launch::{launch, launch_beside};
 pub use product::Product;
-pub use schedule::ProblemCompilationArg;
+pub use schedule::{Problem, ProblemCompilationArg, ProblemLaunch, Tile, find_tile, tiles_of};

@@ -52,6 +52,29 @@ pub struct Tile {
     pub depth: u32,
     /// Buffers that they take.
     pub steps: u32,
+    /// Whether the cluster's cubes have the same rows and other columns, although they share B elsewhere.
+    pub apart: bool,
+}
+
+/// Tiles of a cluster one below the other that a group of so many rows fills. Rows that are left over fit in one cube's tile, and
+/// only where cubes that share B [part](Form::parts).
+#[cube]
+fn whole_tiles(rows: u32, #[comptime] form: Form) -> u32 {
+    let at_once = comptime!(form.rows_at_once());
+    let left_over = comptime!(if form.parts() { ROWS } else { 0 });
+    (rows + comptime!(at_once - 1 - left_over)) / at_once
+}
+
+/// Tiles of a cluster that a group of so many rows has.
+#[cube]
+pub fn tiles_of(rows: u32, across: u32, #[comptime] form: Form) -> u32 {
+    let whole = whole_tiles(rows, form);
+    let mut tiles = whole * across;
+    if comptime!(form.parts()) {
+        let is_left = rows > whole * comptime!(form.rows_at_once());
+        tiles += select(is_left, (across + 1u32) / 2u32, 0u32);
+    }
+    tiles
 }
 
 /// Rows that come before the end of a group: ends that descend or are out of range are put within the rows.
@@ -138,8 +161,7 @@ pub fn fill_table<I: Int>(
         }
         let rows = select(end > begin, end - begin, 0u32);
         let rows = select(group < all, rows, 0u32);
-        let at_once = comptime!(form.rows_at_once());
-        let tiles = (rows + comptime!(at_once - 1)) / at_once * problem.across;
+        let tiles = tiles_of(rows, problem.across, form);
         let sum = before + plane_inclusive_sum(tiles);
         if group < all {
             table[(first + 2u32 * group) as usize] = sum;
@@ -198,7 +220,7 @@ pub fn find_tile(
         }
         depth = select(of < problem.count, depth, 0u32);
     } else {
-        let per = (problem.rows + comptime!(at_once - 1)) / at_once * problem.across;
+        let per = tiles_of(problem.rows, problem.across, form);
         of = number / per;
         local = number % per;
         if comptime!(form.groups == Groups::Inner) {
@@ -207,13 +229,19 @@ pub fn find_tile(
             depth = table[(first + 2u32 * of + 1u32) as usize];
         }
     }
-    let down = (end - begin + comptime!(at_once - 1)) / at_once;
+    let down = whole_tiles(end - begin, form);
+    let mut apart = false.runtime();
+    if comptime!(form.parts()) {
+        apart = local >= down * problem.across;
+    }
     // Bands of `band` tiles along M: within one, down first.
     let band = comptime!(form.band).runtime();
     let of_band = band * problem.across;
     let first = local / of_band * band;
     let inside = local % of_band;
     let here = select(down - first < band, down - first, band);
+    // What is apart comes last, and may be all there is.
+    let here = select(apart, 1u32, here);
     let mut row = (first + inside % here) * at_once;
     let mut column = inside / here * comptime!(form.columns_at_once());
     if comptime!(form.share == Share::B) {
@@ -221,6 +249,15 @@ pub fn find_tile(
     }
     if comptime!(form.share == Share::A) {
         column += rank * comptime!(form.columns);
+    }
+    if comptime!(form.parts()) {
+        let pair = local - down * problem.across;
+        row = select(apart, down * at_once, row);
+        column = select(
+            apart,
+            (2u32 * pair + rank) * comptime!(form.columns),
+            column,
+        );
     }
     Tile {
         number: of,
@@ -230,5 +267,6 @@ pub fn find_tile(
         k,
         depth,
         steps: (depth + comptime!(DEPTH - 1)) / DEPTH,
+        apart,
     }
 }

@@ -7,10 +7,10 @@
 #![allow(missing_docs)]
 #![allow(clippy::too_many_arguments)]
 
+use super::activation::activate;
 use super::beside::{Beside, activated, sloped};
 use super::form::{Form, Groups, Writing};
 use super::schedule::{Problem, Tile, listed};
-use crate::matmul::activation::activate;
 use cubecl::prelude::*;
 use girih::cuda::{global, registers};
 
@@ -95,7 +95,7 @@ fn finished(value: f32, bias: f32, weight: f32, rows: &Rows, #[comptime] form: F
     if comptime!(form.biased) {
         value += bias;
     }
-    value = activate::<f32>(value, comptime!(form.in_registers()));
+    value = activate(value, comptime!(form.in_registers()));
     if comptime!(form.weighted) {
         value *= weight;
     }

@@ -10,6 +10,7 @@ pub(crate) use tiled::Tiled;
 use super::form::Grouping;
 use super::hopper;
 use super::problem::Problem;
+use super::tune::fastest;
 use super::{MatmulOptions, MatmulPath};
 use core::fmt;
 use cubecl::ir::ElemType;
@@ -43,6 +44,8 @@ pub struct MatmulPlan {
     pub shared: usize,
     /// Multiplications and additions.
     pub flops: u64,
+    /// Whether the tile is the fastest of those that were measured ([`MatmulOptions::tune`]), rather than one that suits.
+    pub measured: bool,
 }
 
 impl fmt::Display for MatmulPlan {
@@ -55,7 +58,8 @@ impl fmt::Display for MatmulPlan {
         writeln!(f, ", summed in {sum}, to {result}")?;
         writeln!(f, "  path           {:?}", self.path)?;
         let [rows, columns, depth] = self.tile;
-        writeln!(f, "  tile           {rows} x {columns}, {depth} of K")?;
+        let why = if self.measured { ", measured" } else { "" };
+        writeln!(f, "  tile           {rows} x {columns}, {depth} of K{why}")?;
         writeln!(f, "  vector width   {}", self.vector)?;
         writeln!(f, "  A              {}", self.readings[0])?;
         writeln!(f, "  B              {}", self.readings[1])?;
@@ -81,8 +85,17 @@ pub(crate) enum Planned {
 }
 
 impl Planned {
-    /// By the kernel for Hopper, where it computes such a product on the device.
+    /// By the kernel for Hopper, where it computes such a product on the device, in the form that suits.
     pub(crate) fn by_hopper(device: &Device, problem: &Problem) -> Result<Self> {
+        Self::by_hopper_as(device, problem, |product| hopper::form(device, product))
+    }
+
+    /// The same in a form of one's own.
+    pub(crate) fn by_hopper_as(
+        device: &Device,
+        problem: &Problem,
+        form: impl Fn(&hopper::Product<'_>) -> hopper::Form,
+    ) -> Result<Self> {
         let refused = |lacking: &str| Error::Device {
             call: problem.call,
             device: device.name(),
@@ -92,7 +105,11 @@ impl Planned {
             .of_hopper()
             .ok_or_else(|| refused("groups, or batches along one axis"))?;
         hopper::supports(device, &product).map_err(refused)?;
-        Ok(Self::Hopper(hopper::form(device, &product)))
+        let form = form(&product);
+        match form.is_possible() {
+            true => Ok(Self::Hopper(form)),
+            false => Err(refused("another tile")),
+        }
     }
 
     pub(crate) fn explain(&self, problem: &Problem) -> MatmulPlan {
@@ -127,15 +144,48 @@ fn of_hopper(problem: &Problem, form: &hopper::Form) -> MatmulPlan {
         units: hopper::UNITS,
         shared: form.shared_bytes() as usize,
         flops: problem.flops(),
+        measured: false,
     }
 }
 
-/// The plan for a problem: the path asked for, or the fastest that there is.
+/// The plan for a problem: the path asked for, or the fastest that there is; where that is measured, what was found for its class.
 pub(crate) fn plan(
     device: &Device,
     problem: &Problem,
     options: &MatmulOptions<'_>,
 ) -> Result<Planned> {
+    let usual = usual(device, problem, options)?;
+    Ok(measured(device, problem, options, &usual).unwrap_or(usual))
+}
+
+/// What [`plan`] gives, in words.
+pub(crate) fn explained(
+    device: &Device,
+    problem: &Problem,
+    options: &MatmulOptions<'_>,
+) -> Result<MatmulPlan> {
+    let usual = usual(device, problem, options)?;
+    let found = measured(device, problem, options, &usual);
+    Ok(MatmulPlan {
+        measured: found.is_some(),
+        ..found.unwrap_or(usual).explain(problem)
+    })
+}
+
+fn measured(
+    device: &Device,
+    problem: &Problem,
+    options: &MatmulOptions<'_>,
+    usual: &Planned,
+) -> Option<Planned> {
+    match options.tunes() {
+        true => fastest(device, problem, usual),
+        false => None,
+    }
+}
+
+/// The path asked for, or the fastest that there is, with a tile that suits.
+fn usual(device: &Device, problem: &Problem, options: &MatmulOptions<'_>) -> Result<Planned> {
     let hopper = || Planned::by_hopper(device, problem);
     let planes = || Tiled::by_planes(device, problem, options).map(Planned::Tiled);
     let units = || Tiled::by_units(device, problem, options).map(Planned::Tiled);

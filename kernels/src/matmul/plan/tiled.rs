@@ -183,6 +183,7 @@ impl Tiled {
             units: self.form.units()[1],
             shared: self.form.shared_bytes(sizes(problem, &self.form)),
             flops: problem.flops(),
+            measured: false,
         }
     }
 }

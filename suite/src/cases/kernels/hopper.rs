@@ -1,11 +1,13 @@
 //! Products by Hopper's tensor cores against sums in `f64` on the host: every layout of operands, every way to share them,
 //! sizes that divide nothing, groups, and rows by lists.
 
+mod activation;
 #[cfg(feature = "offline")]
 pub mod compiled;
 mod groups;
 mod lists;
 mod model;
+mod schedule;
 
 use super::matmul::host::activated;
 use super::model::{handle, list};
@@ -19,7 +21,14 @@ use model::{Case, Matrix, Outcome, case, check, close, dot, product, run, value}
 
 /// Every case of Hopper's products.
 pub fn all_cases() -> Vec<case::Case> {
-    [cases(), groups::cases(), lists::cases()].concat()
+    [
+        cases(),
+        activation::cases(),
+        groups::cases(),
+        lists::cases(),
+        schedule::cases(),
+    ]
+    .concat()
 }
 
 cases! {

@@ -11,6 +11,7 @@ mod refusals;
 mod routes;
 #[cfg(feature = "offline")]
 pub mod tiled;
+mod tuned;
 
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
@@ -32,6 +33,7 @@ pub fn all_cases() -> Vec<Case> {
         refusals::cases(),
         routes::cases(),
         added::cases(),
+        tuned::cases(),
     ]
     .concat()
 }
@@ -49,10 +51,10 @@ cases! {
     numbers_that_are_not,
     into_strides_and_nothing_else,
     by_tiles_of_the_callers_choice,
-    by_the_fastest_tile,
 }
 
-fn multiply<E: Element>(
+/// A product of random operands, compared with the host's.
+pub(super) fn multiply<E: Element>(
     rt: &Rt,
     [rows, columns, inner]: [usize; 3],
     [a_is_transposed, b_is_transposed]: [bool; 2],
@@ -406,18 +408,6 @@ fn by_tiles_of_the_callers_choice(rt: &Rt) -> Result<(), String> {
         }
         multiply::<f32>(rt, [45, 52, 38], [false, true], 0, &options)?;
         multiply::<f32>(rt, [48, 64, 32], [true, false], 0, &options)?;
-    }
-    Ok(())
-}
-
-fn by_the_fastest_tile(rt: &Rt) -> Result<(), String> {
-    let options = MatmulOptions {
-        tune: true,
-        ..Default::default()
-    };
-    // The second call of a class takes what the first has found.
-    for extents in [[60, 70, 40], [61, 72, 39]] {
-        multiply::<f32>(rt, extents, [false, false], 0, &options)?;
     }
     Ok(())
 }

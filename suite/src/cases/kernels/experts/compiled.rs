@@ -1,6 +1,5 @@
 //! Routers, sums by token and activations compiled for an NVIDIA GPU: accesses of 16 bytes, and no local memory.
 
-use cubecl::ir::{ElemType, FloatKind};
 use cubecl::prelude::*;
 use girih_kernels::Activation;
 use girih_kernels::raw::experts::{
@@ -9,7 +8,10 @@ use girih_kernels::raw::experts::{
 };
 use girih_testkit::{
     Error, cases,
-    offline::{Compiled, Toolkit, buffer, hopper, settings, target},
+    offline::{
+        Compiled, Toolkit, buffer, hopper, optional, settings, target,
+        types::{BF16, F32},
+    },
 };
 
 cases! {
@@ -20,9 +22,6 @@ cases! {
     slopes_of_rows_pass_sums_from_lane_to_lane,
     activations_move_16_bytes,
 }
-
-const F32: ElemType = ElemType::Float(FloatKind::F32);
-const BF16: ElemType = ElemType::Float(FloatKind::BF16);
 
 const UNITS: u32 = 256;
 
@@ -105,10 +104,7 @@ fn all_rows_of_a_token_are_in_flight(toolkit: &Toolkit) -> Result<(), Error> {
             target(),
             buffer(),
             buffer(),
-            match weighted {
-                true => ComptimeOptionCompilationArg::Some(buffer()),
-                false => ComptimeOptionCompilationArg::None,
-            },
+            optional(weighted),
             buffer(),
             (),
             (),

@@ -2,7 +2,7 @@
 
 use cubecl::ir::{ElemType, FloatKind};
 use girih::device::Device;
-use girih_kernels::{ExpertsPlan, ExpertsSize, MatmulPath, explain_experts};
+use girih_kernels::{ExpertsPass, ExpertsPlan, ExpertsSize, MatmulPath, explain_experts};
 use girih_testkit::{Rt, cases, needs};
 
 cases! {
@@ -22,9 +22,8 @@ const SIZE: ExpertsSize = ExpertsSize {
 fn explained(rt: &Rt, kind: FloatKind) -> Result<ExpertsPlan, String> {
     let plan = explain_experts(&rt.client, ElemType::Float(kind), SIZE);
     let plan = plan.map_err(|error| error.to_string())?;
-    let names = |passes: &[girih_kernels::ExpertsPass]| -> Vec<&str> {
-        passes.iter().map(|pass| pass.name).collect()
-    };
+    let names =
+        |passes: &[ExpertsPass]| -> Vec<&str> { passes.iter().map(|pass| pass.name).collect() };
     assert_eq!(
         names(&plan.forward),
         [
@@ -35,9 +34,21 @@ fn explained(rt: &Rt, kind: FloatKind) -> Result<ExpertsPlan, String> {
             "sums by token"
         ]
     );
-    let products = plan.forward.iter().chain(&plan.backward);
-    let products = products.filter_map(|pass| pass.product.as_ref());
-    assert_eq!(products.clone().count(), 9);
+    // Gradients of matrices need the rows that were multiplied: they are gathered once.
+    assert_eq!(
+        names(&plan.kept),
+        [
+            "scores",
+            "routes",
+            "gathered tokens",
+            "rows by up",
+            "rows by down",
+            "sums by token"
+        ]
+    );
+    assert!(!names(&plan.backward).contains(&"gathered tokens"));
+    let products = passes(&plan).filter_map(|pass| pass.product.as_ref());
+    assert_eq!(products.clone().count(), 12);
     // Gradients of matrices are sums over groups of positions, each a product of its own.
     let inner = products.filter(|plan| plan.call == "grouped_inner_matmul");
     assert_eq!(inner.count(), 2);
@@ -47,9 +58,14 @@ fn explained(rt: &Rt, kind: FloatKind) -> Result<ExpertsPlan, String> {
     Ok(plan)
 }
 
+fn passes(plan: &ExpertsPlan) -> impl Iterator<Item = &ExpertsPass> + Clone {
+    [&plan.forward, &plan.kept, &plan.backward]
+        .into_iter()
+        .flatten()
+}
+
 fn paths(plan: &ExpertsPlan) -> Vec<MatmulPath> {
-    let passes = plan.forward.iter().chain(&plan.backward);
-    let plans = passes.filter_map(|pass| pass.product.as_ref());
+    let plans = passes(plan).filter_map(|pass| pass.product.as_ref());
     plans.map(|plan| plan.path).collect()
 }
 

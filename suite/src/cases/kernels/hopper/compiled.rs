@@ -1,6 +1,6 @@
 //! Products compiled for Hopper: tensor cores that never wait for each other, and accumulators that stay in registers.
 
-use cubecl::ir::{ElemType, FloatKind, IntKind};
+use cubecl::ir::{ElemType, IntKind};
 use cubecl::prelude::*;
 use girih::Bounds;
 use girih::cuda::wgmma::Major;
@@ -10,7 +10,10 @@ use girih_kernels::raw::matmul::hopper::{
 };
 use girih_testkit::{
     Error, cases,
-    offline::{Compiled, Toolkit, buffer, hopper, settings, target},
+    offline::{
+        Compiled, Toolkit, buffer, hopper, optional, settings, target,
+        types::{BF16, F16, F32},
+    },
 };
 
 cases! {
@@ -22,10 +25,6 @@ cases! {
     groups_compile,
     gathered_and_scattered_rows_compile,
 }
-
-const BF16: ElemType = ElemType::Float(FloatKind::BF16);
-const F16: ElemType = ElemType::Float(FloatKind::F16);
-const F32: ElemType = ElemType::Float(FloatKind::F32);
 
 /// What the launcher takes for large matrices.
 const LARGE: Form = Form {
@@ -44,15 +43,6 @@ const LARGE: Form = Form {
     bounds: Bounds::Mask,
     beside: Beside::Nothing,
 };
-
-fn optional<T: LaunchArg<CompilationArg = BufferCompilationArg>>(
-    is_there: bool,
-) -> ComptimeOptionCompilationArg<T> {
-    match is_there {
-        true => ComptimeOptionCompilationArg::Some(buffer()),
-        false => ComptimeOptionCompilationArg::None,
-    }
-}
 
 /// The kernel in registers alone, without waits of the compiler's.
 fn compile(toolkit: &Toolkit, form: Form, types: [ElemType; 2]) -> Result<Compiled, Error> {
@@ -175,7 +165,13 @@ fn results_of_every_type_compile(toolkit: &Toolkit) -> Result<(), Error> {
             weighted: true,
             ..LARGE
         };
-        compile(toolkit, form, [BF16; 2])?;
+        let compiled = compile(toolkit, form, [BF16; 2])?;
+        if activation == Activation::Silu {
+            // Two special functions for each of a unit's 128 elements, and no check of a divisor.
+            assert_eq!(compiled.count_sass("MUFU.EX2"), 128, "{}", compiled.sass);
+            assert_eq!(compiled.count_sass("MUFU.RCP"), 128, "{}", compiled.sass);
+            assert_eq!(compiled.count_sass("FCHK"), 0, "{}", compiled.sass);
+        }
     }
     Ok(())
 }

@@ -12,6 +12,7 @@ use half::bf16;
 
 cases! {
     rows_in_groups needs [needs::WARPGROUP_MMA],
+    groups_in_turn needs [needs::WARPGROUP_MMA],
     positions_of_k_in_groups needs [needs::WARPGROUP_MMA],
 }
 
@@ -39,7 +40,17 @@ pub fn grouped(
     sources: Option<(&[i32], Bounds)>,
     share: Option<Share>,
 ) -> Outcome {
-    let [columns, inner] = [520, 136];
+    grouped_of(rt, [rows, 520, 136], ends, sources, share)
+}
+
+/// The same of so many rows, columns and positions of K.
+fn grouped_of(
+    rt: &Rt,
+    [rows, columns, inner]: [usize; 3],
+    ends: &[i32],
+    sources: Option<(&[i32], Bounds)>,
+    share: Option<Share>,
+) -> Outcome {
     let count = ends.len();
     let rows_of_a = if sources.is_some() { 90 } else { rows };
     let a = Matrix::<bf16>::new(rt, [1, rows_of_a, inner], Major::K, 6);
@@ -119,6 +130,30 @@ fn rows_in_groups(rt: &Rt) -> Outcome {
         for share in [None, Some(Share::Nothing), Some(Share::A), Some(Share::B)] {
             grouped(rt, rows, ends, None, share)?;
         }
+    }
+    Ok(())
+}
+
+/// Clusters go from tiles of both cubes to such as are side by side and back, past tiles of which a warpgroup has no row.
+fn groups_in_turn(rt: &Rt) -> Outcome {
+    let sizes = [
+        300, 0, 64, 65, 128, 129, 255, 256, 257, 1, 320, 321, 384, 385, 900, 40, 0, 512, 576, 700,
+    ];
+    let ends: Vec<i32> = sizes
+        .iter()
+        .scan(0, |end, size| {
+            *end += size;
+            Some(*end)
+        })
+        .collect();
+    let rows = ends[ends.len() - 1] as usize + 30;
+    let sources: Vec<i32> = (0..rows).map(|row| (row * 37 % 90) as i32).collect();
+    for share in [None, Some(Share::Nothing), Some(Share::A), Some(Share::B)] {
+        grouped_of(rt, [rows, 2568, 200], &ends, None, share)?;
+    }
+    for share in [Share::Nothing, Share::B] {
+        let listed = Some((&sources[..], Bounds::Mask));
+        grouped_of(rt, [rows, 2568, 200], &ends, listed, Some(share))?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Portable products, and those by tensor cores, compiled for an NVIDIA GPU.
 
-use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
+use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih_kernels::raw::matmul::tiled::{
     Form, Grouping, Reading, SizesCompilationArg, StridesCompilationArg, matmul_add_kernel,
@@ -9,7 +9,10 @@ use girih_kernels::raw::matmul::tiled::{
 use girih_kernels::{Activation, Bounds, MatmulTile};
 use girih_testkit::{
     Error, cases,
-    offline::{Compiled, Toolkit, buffer, hopper, settings, target},
+    offline::{
+        Compiled, Toolkit, buffer, hopper, optional, settings, target,
+        types::{BF16, F16, F32, I8, I32, TF32, U8},
+    },
 };
 
 cases! {
@@ -21,23 +24,6 @@ cases! {
     planes_multiply_integers,
     reads_ahead_of_multiplications,
     sums_are_added_in_vectors,
-}
-
-const BF16: ElemType = ElemType::Float(FloatKind::BF16);
-const F16: ElemType = ElemType::Float(FloatKind::F16);
-const F32: ElemType = ElemType::Float(FloatKind::F32);
-const TF32: ElemType = ElemType::Float(FloatKind::TF32);
-const I8: ElemType = ElemType::Int(IntKind::I8);
-const U8: ElemType = ElemType::UInt(UIntKind::U8);
-const I32: ElemType = ElemType::Int(IntKind::I32);
-
-fn optional<T: LaunchArg<CompilationArg = BufferCompilationArg>>(
-    is_there: bool,
-) -> ComptimeOptionCompilationArg<T> {
-    match is_there {
-        true => ComptimeOptionCompilationArg::Some(buffer()),
-        false => ComptimeOptionCompilationArg::None,
-    }
 }
 
 fn no_batch() -> SequenceCompilationArg<usize> {

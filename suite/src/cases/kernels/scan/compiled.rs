@@ -1,6 +1,6 @@
 //! Scans compiled for an NVIDIA GPU: whole vectors, no local memory, and look-back by one word.
 
-use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
+use cubecl::ir::{ElemType, FloatKind, IntKind};
 use cubecl::prelude::*;
 use girih::memory::blocks::{Ordered, Unordered};
 use girih_kernels::raw::compact::{CompactPlan, Keep, NonZero, compact_look_back_kernel};
@@ -10,7 +10,10 @@ use girih_kernels::raw::scan::{
 };
 use girih_testkit::{
     Error, cases,
-    offline::{Compiled, Toolkit, buffer, hopper, settings, target},
+    offline::{
+        Compiled, Toolkit, buffer, hopper, none, optional, settings, target,
+        types::{F32, U32},
+    },
 };
 
 cases! {
@@ -26,16 +29,6 @@ cases! {
     compactions_keep_to_registers,
     pipelines_fetch_in_bulk_and_keep_to_registers,
     pipelines_of_every_operation_keep_to_registers,
-}
-
-const F32: ElemType = ElemType::Float(FloatKind::F32);
-const U32: ElemType = ElemType::UInt(UIntKind::U32);
-
-fn none<T>() -> ComptimeOptionCompilationArg<T>
-where
-    T: LaunchArg,
-{
-    ComptimeOptionCompilationArg::None
 }
 
 /// The axis that is scanned alone.
@@ -189,7 +182,7 @@ fn two_passes_move_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
         buffer(),
         buffer(),
         buffer(),
-        ComptimeOptionCompilationArg::Some(buffer()),
+        optional(true),
         none(),
         one_row(),
         (),
@@ -215,7 +208,7 @@ fn segments_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
         };
         let list = match cuts {
             Cuts::Every => none(),
-            _ => ComptimeOptionCompilationArg::Some(buffer()),
+            _ => optional(true),
         };
         let compiled = look_back!(toolkit, Ordered, F32, F32, plan, list)?;
         moves_16_bytes(&compiled, 2);
@@ -284,7 +277,7 @@ fn compactions_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
             none(),
         ),
         (runs, none()),
-        (runs, ComptimeOptionCompilationArg::Some(buffer())),
+        (runs, optional(true)),
     ];
     for (compact, order) in plans {
         let i32s = ElemType::Int(IntKind::I32);

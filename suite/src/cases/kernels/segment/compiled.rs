@@ -1,6 +1,6 @@
 //! Segments and bags compiled for an NVIDIA GPU: rows in accesses of 16 bytes, several of them in flight, and no local memory.
 
-use cubecl::ir::{ElemType, FloatKind, IntKind};
+use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::Bounds;
 use girih_kernels::raw::segment::{
@@ -9,7 +9,10 @@ use girih_kernels::raw::segment::{
 };
 use girih_testkit::{
     Error, cases,
-    offline::{Compiled, Toolkit, buffer, hopper, settings, target},
+    offline::{
+        Compiled, Toolkit, buffer, hopper, none, optional, settings, target,
+        types::{BF16, F32, I32},
+    },
 };
 
 cases! {
@@ -26,23 +29,6 @@ cases! {
     gradients_of_extremes_are_read_16_bytes_at_a_time,
     gradients_of_segments_move_16_bytes,
     gradients_of_weights_pass_sums_from_lane_to_lane,
-}
-
-const F32: ElemType = ElemType::Float(FloatKind::F32);
-const BF16: ElemType = ElemType::Float(FloatKind::BF16);
-const I32: ElemType = ElemType::Int(IntKind::I32);
-
-fn none<T: LaunchArg>() -> ComptimeOptionCompilationArg<T> {
-    ComptimeOptionCompilationArg::None
-}
-
-macro_rules! some {
-    ($is_there:expr) => {
-        match $is_there {
-            true => ComptimeOptionCompilationArg::Some(buffer()),
-            false => none(),
-        }
-    };
 }
 
 fn columns() -> ColumnsCompilationArg {
@@ -98,11 +84,11 @@ fn reduce(
         hopper(),
         target(),
         buffer(),
-        some!(lists.order),
-        some!(lists.index),
-        some!(lists.weights),
+        optional(lists.order),
+        optional(lists.index),
+        optional(lists.weights),
         none(),
-        some!(true),
+        optional(true),
         none(),
         buffer(),
         buffer(),
@@ -236,7 +222,7 @@ fn long_segments_are_finished_in_registers(toolkit: &Toolkit) -> Result<(), Erro
             buffer(),
             buffer(),
             buffer(),
-            some!(true),
+            optional(true),
             buffer(),
             buffer(),
             buffer(),
@@ -265,11 +251,11 @@ fn gradients_of_tables_are_added_16_bytes_at_a_time(toolkit: &Toolkit) -> Result
         hopper(),
         target(),
         buffer(),
-        some!(true),
+        optional(true),
         none(),
         none(),
         none(),
-        some!(true),
+        optional(true),
         buffer(),
         columns(),
         (),
@@ -324,9 +310,9 @@ fn gradients_of_segments_move_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
         buffer(),
         none(),
         none(),
-        some!(true),
+        optional(true),
         none(),
-        some!(true),
+        optional(true),
         buffer(),
         columns(),
         (),
@@ -354,11 +340,11 @@ fn gradients_of_weights_pass_sums_from_lane_to_lane(toolkit: &Toolkit) -> Result
         target(),
         buffer(),
         buffer(),
-        some!(true),
+        optional(true),
         none(),
         none(),
         none(),
-        some!(true),
+        optional(true),
         buffer(),
         columns(),
         (),
