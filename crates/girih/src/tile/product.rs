@@ -59,8 +59,8 @@ impl<E: Numeric, M: Size, N: Size> Tile<'_, E, (M, N)> {
     /// for it.
     ///
     /// The tile is then combined, stored, shared and reduced as any that is held. It is not combined with tiles that `hold`
-    /// holds, whose elements other units have, and is stored to memory of scalars, or of vectors of 2. On a GPU a unit holds at
-    /// most 64 packets of up to 2 elements.
+    /// holds, of which other units have the elements, and is stored to memory of scalars or of vectors of 2: of scalars where
+    /// its rows are odd. On a GPU a unit holds at most 64 packets of 2 elements (of 1 in odd rows).
     ///
     /// All units of the group call it, and the group's size is known while the kernel is expanded.
     #[allow(unused_variables)]
@@ -105,17 +105,17 @@ impl<E: Numeric, M: Size, N: Size> TileExpand<E, (M, N)> {
         group: &GroupExpand,
     ) -> Self {
         const CALL: &str = "Tile::hold_products";
-        // Units that hold it may not be those that are to.
+        // Those that hold it may be other units than those that are to.
         let tile = self.askable(scope, CALL, group);
-        let (dims, spread) = tile.spread_over(scope, CALL, group);
+        let dims = <(M, N)>::__expand_dims(scope);
         let factors = F::elem_type(scope);
-        let spread = match Blocks::of::<E>(scope, group, &dims, factors) {
-            Some(blocks) => {
-                let units = group.holders(CALL) as usize;
-                Spread::of(&dims, units, Blocks::WIDTH, Turns::Fragments(blocks))
-            }
-            None => spread,
+        let blocks = Blocks::of::<E>(scope, group, &dims, factors);
+        let width = match dims[1].is_multiple_of(Blocks::WIDTH) {
+            true => Blocks::WIDTH,
+            false => 1,
         };
+        let units = group.holders(CALL) as usize;
+        let spread = Spread::of(&dims, units, width, Turns::Products(blocks));
         let held = Held::for_products(scope, CALL, &spread, group, factors);
         tile.kept_in(scope, group, &spread, held)
     }
@@ -154,7 +154,7 @@ impl<E: Numeric, M: Size, N: Size> TileExpand<E, (M, N)> {
         );
         held.assert_held_by(spread.holders(group), held.width());
         let mut done = 0;
-        if let (Turns::Fragments(blocks), Some(of)) = (held.holders().turns, held.factors())
+        if let (Turns::Products(Some(blocks)), Some(of)) = (held.holders().turns, held.factors())
             && let Some(matrix) = instruction::<E>(scope, of, factors, inner)
         {
             let steps = inner as u64 / matrix.inner();

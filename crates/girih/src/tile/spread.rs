@@ -52,8 +52,9 @@ pub(crate) struct Holders {
 pub(crate) enum Turns {
     /// Packet `v`, in row-major order, belongs to unit `v % units`.
     Striped,
-    /// Each plane has a block, as fragments of matrix instructions.
-    Fragments(Blocks),
+    /// The same of a tile that is held for products, where planes do not hold blocks as fragments of matrix instructions. What
+    /// units hold so is not combined with what they hold striped on any device, since it cannot be on those that have these.
+    Products(Option<Blocks>),
 }
 
 impl<'a> Place<'a> {
@@ -106,7 +107,7 @@ impl Spread {
         Self::of(dims, units, width, Turns::Striped)
     }
 
-    /// The same, where units take their packets in these turns. Fragments are packets of one width, [`Blocks::WIDTH`].
+    /// The same, where units take their packets in these turns. Fragments are in packets of [`Blocks::WIDTH`].
     pub(crate) fn of(dims: &[usize], units: usize, width: usize, turns: Turns) -> Self {
         let packets = dims.iter().product::<usize>() / width;
         let tile = IntTuple::tuple(dims.iter().rev().map(|&extent| integer(extent)));
@@ -114,9 +115,11 @@ impl Spread {
         let lanes = Layout::new(pair(packets, width), pair(width, 1));
         let of_packets = lanes.and_then(|lanes| ThreadValueLayout::new(tile, lanes));
         let packet_of = match turns {
-            Turns::Striped => Layout::new(pair(units, packets.div_ceil(units)), pair(1, units))
-                .expect("a tile has fewer than 2^64 elements"),
-            Turns::Fragments(blocks) => blocks.packet_of(dims),
+            Turns::Striped | Turns::Products(None) => {
+                Layout::new(pair(units, packets.div_ceil(units)), pair(1, units))
+                    .expect("a tile has fewer than 2^64 elements")
+            }
+            Turns::Products(Some(blocks)) => blocks.packet_of(dims),
         };
         Self {
             dims: dims.to_vec(),
@@ -272,7 +275,7 @@ impl Spread {
     /// Whether this unit holds a packet at a step at which this is its number.
     fn is_there(&self, scope: &Scope, group: &GroupExpand, packet: Number) -> NativeExpand<bool> {
         match self.turns {
-            Turns::Striped => {
+            Turns::Striped | Turns::Products(None) => {
                 let packets = self.packets.threads().size().value();
                 packet.is_below(scope, Number::Known(packets))
             }
