@@ -3,9 +3,10 @@
 use super::packet::only;
 use super::{Packet, TileExpand, TileShape, Width, join};
 use core::marker::PhantomData;
-use cubecl::ir::{ElemType, ExpandValue};
+use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use cubecl::tf32;
+use pliron::value::Value;
 use std::rc::Rc;
 
 /// Any tile of a matrix multiply whose sums are of `E`, while the kernel is expanded: its extent along K is not part of the
@@ -69,12 +70,8 @@ pub(super) struct Reading {
 pub(super) trait Factor {
     fn element(&self, scope: &Scope) -> ElemType;
     /// The registers of a fragment, each of which starts at one of these places, as an array.
-    fn fragment(
-        &self,
-        scope: &Scope,
-        places: &[[NativeExpand<u32>; 2]],
-        reading: Reading,
-    ) -> ExpandValue;
+    fn fragment(&self, scope: &Scope, places: &[[NativeExpand<u32>; 2]], reading: Reading)
+    -> Value;
 }
 
 impl<F: Scalar, S: TileShape> Factor for TileExpand<F, S> {
@@ -87,13 +84,13 @@ impl<F: Scalar, S: TileShape> Factor for TileExpand<F, S> {
         scope: &Scope,
         places: &[[NativeExpand<u32>; 2]],
         reading: Reading,
-    ) -> ExpandValue {
+    ) -> Value {
         let packets: Vec<_> = places
             .iter()
             .map(|place| register(self, scope, *place, reading))
             .collect();
         if !reading.rounds {
-            return registers(scope, &packets, reading.width).expand;
+            return registers(scope, &packets, reading.width).read_value(scope);
         }
         let rounded: Vec<Packet<tf32>> = packets
             .into_iter()
@@ -102,7 +99,7 @@ impl<F: Scalar, S: TileShape> Factor for TileExpand<F, S> {
                 Vector::<tf32, Width>::__expand_cast_from::<Vector<F, Width>>(scope, packet)
             })
             .collect();
-        registers(scope, &rounded, reading.width).expand
+        registers(scope, &rounded, reading.width).read_value(scope)
     }
 }
 
@@ -137,8 +134,9 @@ pub(super) fn registers<E: Scalar>(
     scope.register_size::<Width>(width);
     let mut array = Array::<Vector<E, Width>>::__expand_new(scope, packets.len());
     for (index, packet) in packets.iter().enumerate() {
+        let index = NativeExpand::<usize>::from(index);
         array
-            .__expand_index_mut_method(scope, index.into())
+            .__expand_index_mut_method(scope, index)
             .__expand_assign_method(scope, *packet);
     }
     array

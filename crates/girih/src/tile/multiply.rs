@@ -9,8 +9,9 @@ use crate::device::{expanded_for, warp_matrix};
 use crate::layout::{KernelLayoutExpand, Number, ThreadValueLayout, WarpMatrix};
 use cubecl::frontend::branch;
 use cubecl::ir::dialect::matrix::MmaManualOp;
-use cubecl::ir::{ElemType, ExpandValue, FloatKind};
+use cubecl::ir::{ElemType, FloatKind};
 use cubecl::prelude::*;
+use pliron::value::Value;
 
 /// At most as many steps along K are unrolled, so that the loads of the next overlap with the instructions of one.
 const UNROLL: u64 = 4;
@@ -118,7 +119,7 @@ impl<E: Scalar> Fragments<'_, E> {
         spread: &ThreadValueLayout,
         origin: &Origin,
         further: [u64; 2],
-    ) -> ExpandValue {
+    ) -> Value {
         let per_register = self.matrix.per_register();
         let values = spread.values().size().value();
         let places: Vec<_> = (0..values)
@@ -142,7 +143,7 @@ impl<E: Scalar> Fragments<'_, E> {
     }
 
     /// One instruction, on the sums of the block's tile of this number.
-    fn multiply(&self, scope: &Scope, left: ExpandValue, right: ExpandValue, tile: u64) {
+    fn multiply(&self, scope: &Scope, left: Value, right: Value, tile: u64) {
         let packets = WarpMatrix::sums().values().size().value() / WarpMatrix::NEIGHBOURS;
         let steps = || (0..packets).map(|packet| (tile * packets + packet) as usize);
         let before: Vec<_> = steps()
@@ -150,7 +151,6 @@ impl<E: Scalar> Fragments<'_, E> {
             .collect();
         let sums = registers(scope, &before, Blocks::WIDTH);
         let to = sums.__extract_list(scope);
-        let [left, right] = [left, right].map(|factor| factor.read_value(scope));
         let so_far = sums.read_value(scope);
         let shape = (
             WarpMatrix::ROWS as usize,
@@ -160,7 +160,8 @@ impl<E: Scalar> Fragments<'_, E> {
         let op = MmaManualOp::new(scope.ctx_mut(), left, right, so_far, to, shape.into());
         scope.register(&op);
         for (index, step) in steps().enumerate() {
-            let sum = sums.__expand_index_method(scope, index.into());
+            let index = NativeExpand::<usize>::from(index);
+            let sum = sums.__expand_index_method(scope, index);
             let sum = sum.__expand_deref_method(scope).read_value(scope);
             self.held.put_at(scope, step.into(), sum.into());
         }
