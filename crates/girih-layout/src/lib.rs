@@ -48,6 +48,7 @@ mod thread_value;
 mod tiler;
 mod tiling;
 mod tuple;
+mod warp_matrix;
 
 pub use composed::ComposedLayout;
 pub use consts::Static;
@@ -64,3 +65,4 @@ pub use text::ParseError;
 pub use thread_value::ThreadValueLayout;
 pub use tiler::Tiler;
 pub use tuple::IntTuple;
+pub use warp_matrix::WarpMatrix;

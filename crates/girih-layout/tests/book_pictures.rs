@@ -1,9 +1,9 @@
-//! The pictures of the book's chapter on layouts are what the library draws.
+//! The pictures of layouts in the book are what the library draws.
 //!
 //! `GIRIH_WRITE_PICTURES=1 cargo test -p girih-layout --test book_pictures` writes them anew.
 
 use girih_layout::picture::{Access, Banks};
-use girih_layout::{ComposedLayout, Layout, Picture, ThreadValueLayout};
+use girih_layout::{ComposedLayout, Layout, Picture, ThreadValueLayout, WarpMatrix};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -34,6 +34,7 @@ fn pictures() -> BTreeMap<&'static str, Picture> {
         Layout::from_modes(&[tile.clone(), rest]).expect("small")
     };
     let (units, values) = (layout("(2,4):(4,1)"), layout("(2,2):(2,1)"));
+    let halves = WarpMatrix::new(16, 16).expect("there is one");
     BTreeMap::from([
         ("left", offsets(&layout("(4,6):(1,4)"))),
         ("right", offsets(&layout("(4,6):(6,1)"))),
@@ -72,6 +73,9 @@ fn pictures() -> BTreeMap<&'static str, Picture> {
             "threads_striped",
             threads(ThreadValueLayout::striped(&units, &values).expect("compact")),
         ),
+        ("fragment_left", threads(halves.left())),
+        ("fragment_right", threads(halves.right())),
+        ("fragment_sums", threads(WarpMatrix::sums())),
         ("banks", banks("(8,32):(32,1)")),
         ("banks_swizzled", banks("Sw<3,0,5> o 0 o (8,32):(32,1)")),
     ])
@@ -95,11 +99,14 @@ fn the_files_are_what_the_library_draws() {
 
 #[test]
 fn every_picture_is_drawn_and_shown() {
-    let chapter = include_str!("../../../docs/src/layouts.md");
+    let chapters = concat!(
+        include_str!("../../../docs/src/layouts.md"),
+        include_str!("../../../docs/src/tensor-cores.md")
+    );
     let pictures = pictures();
     for name in pictures.keys() {
         assert!(
-            chapter.contains(&format!("(img/layouts/{name}.svg)")),
+            chapters.contains(&format!("(img/layouts/{name}.svg)")),
             "{name} is not shown"
         );
     }

@@ -3,10 +3,11 @@
 //! CubeCL's own answers are corrected here where they are known to be wrong.
 
 use crate::error::{Error, Result};
+use crate::layout::WarpMatrix;
 use crate::memory::{self, AtomicAccess, Operation};
 use cubecl::client::Client;
 use cubecl::ir::features::{Tma, TypeUsage};
-use cubecl::ir::{DeviceProperties, ElemType, FloatKind, Scope, UIntKind};
+use cubecl::ir::{DeviceProperties, ElemType, FloatKind, IntKind, Scope, UIntKind};
 use std::rc::Rc;
 
 /// The compiler behind a client: it decides what a kernel's instructions become.
@@ -62,6 +63,53 @@ impl Target {
 pub(crate) fn expanded_for(scope: &Scope) -> Option<(Target, Rc<DeviceProperties>)> {
     let properties = scope.state().device_properties.clone()?;
     Some((Target::of(&properties), properties))
+}
+
+/// The instruction by which a plane multiplies matrices of these elements, whose threads hold fragments as [`WarpMatrix`] says: of
+/// those that add at most so many products to a sum, the one that adds the most.
+pub(crate) fn warp_matrix(
+    properties: &DeviceProperties,
+    factors: [ElemType; 2],
+    sum: ElemType,
+    products: u64,
+) -> Option<WarpMatrix> {
+    // Other vendors' planes have another size, or hold fragments otherwise.
+    let hardware = &properties.hardware;
+    let planes = [hardware.plane_size_min, hardware.plane_size_max];
+    let is_of_warps = planes.map(u64::from) == [WarpMatrix::THREADS; 2];
+    if Target::of(properties) != Target::Cuda || !is_of_warps || !factors.iter().all(is_factor) {
+        return None;
+    }
+    let forms = properties.features.matmul.mma.iter().filter(|form| {
+        let extents = [form.m, form.n].map(u64::from);
+        [form.a_type, form.b_type] == factors
+            && form.cd_type == sum
+            && extents == [WarpMatrix::ROWS, WarpMatrix::COLUMNS]
+            && u64::from(form.k) <= products
+    });
+    let bits = factors[0].size_bits() as u64;
+    forms
+        .filter_map(|form| WarpMatrix::new(form.k.into(), bits))
+        .max_by_key(WarpMatrix::inner)
+}
+
+/// Whether there is one, of some number of products.
+pub(crate) fn has_warp_matrix(
+    properties: &DeviceProperties,
+    factors: [ElemType; 2],
+    sum: ElemType,
+) -> bool {
+    warp_matrix(properties, factors, sum, u64::MAX).is_some()
+}
+
+/// Whether products of such elements are exact in the sums of matrix instructions.
+fn is_factor(element: &ElemType) -> bool {
+    matches!(
+        element,
+        ElemType::Float(FloatKind::F16 | FloatKind::BF16 | FloatKind::TF32)
+            | ElemType::Int(IntKind::I8)
+            | ElemType::UInt(UIntKind::U8)
+    )
 }
 
 /// What one device can do.
@@ -183,6 +231,26 @@ impl Device {
             && crate::cuda::architecture(properties) == Some(90)
             && properties.features.tma.contains(Tma::Base)
             && properties.features.cube_cluster
+    }
+
+    /// Whether a plane multiplies matrices whose elements are `factor`, and adds in `sum`, by instructions that
+    /// [`Tile::mma`](crate::tile::Tile#impl-Tile<'_,+E,+(M,+N)>) uses; without them it multiplies with each unit alone.
+    ///
+    /// ```
+    /// use cubecl::ir::{ElemType, FloatKind};
+    /// use girih::device::Device;
+    ///
+    /// /// The extents of a tile of sums: wider where there is something to multiply it with.
+    /// fn extents(device: &Device) -> [usize; 2] {
+    ///     let [factor, sum] = [FloatKind::BF16, FloatKind::F32].map(ElemType::Float);
+    ///     match device.multiplies_matrices(factor, sum) {
+    ///         true => [128, 128],
+    ///         false => [32, 32],
+    ///     }
+    /// }
+    /// ```
+    pub fn multiplies_matrices(&self, factor: ElemType, sum: ElemType) -> bool {
+        has_warp_matrix(self.client.properties(), [factor; 2], sum)
     }
 
     /// The vector widths that one access moves at once, widest first, for elements of this size in bytes.

@@ -3,7 +3,7 @@
 use crate::inputs::{compact, layout, small};
 use crate::swizzle::swizzle;
 use crate::{config, model};
-use girih_layout::{ComposedLayout, Layout, LayoutError, ThreadValueLayout};
+use girih_layout::{ComposedLayout, Layout, LayoutError, ThreadValueLayout, WarpMatrix};
 use proptest::prelude::*;
 
 /// The coordinates of both, one integer per mode, padded to the same rank.
@@ -67,6 +67,27 @@ proptest! {
             Err(LayoutError::NotCompact { .. }) => prop_assert!(!is_compact(&threads) || !is_compact(&values)),
             Err(error) => prop_assert!(false, "{}", error),
         }
+    }
+
+    #[test]
+    fn each_sum_has_one_holder_whose_warp_has_its_block(
+        warps in [1u64..4, 1u64..4], blocks in [1u64..4, 1u64..4], noise: u64
+    ) {
+        let units = [WarpMatrix::ROWS, WarpMatrix::COLUMNS];
+        let block = [0, 1].map(|mode| blocks[mode] * units[mode]);
+        let tile = [0, 1].map(|mode| block[mode] * warps[mode]);
+        let sums = WarpMatrix::tile_of_sums(tile, warps).expect("whole tiles");
+        let (threads, values) = (sums.threads().size().value(), sums.values().size().value());
+        prop_assert_eq!(threads, WarpMatrix::THREADS * warps[0] * warps[1]);
+        prop_assert!(model::injective(&model::image(sums.layout())));
+        prop_assert_eq!(threads * values, tile[0] * tile[1]);
+        // One of them, by the place of its warp's block, of its instruction's tile in that, and of itself in that.
+        let (thread, value) = (noise % threads, noise / threads % values);
+        let (warp, lane) = (thread / WarpMatrix::THREADS, thread % WarpMatrix::THREADS);
+        let (turn, register) = (value / 4, value % 4);
+        let row = warp / warps[1] * block[0] + turn / blocks[1] * 16 + register / 2 * 8 + lane / 4;
+        let column = warp % warps[1] * block[1] + turn % blocks[1] * 8 + lane % 4 * 2 + register % 2;
+        prop_assert!(sums.coord(thread, value)?.leaves().map(|leaf| leaf.value()).eq([row, column]));
     }
 
     #[test]

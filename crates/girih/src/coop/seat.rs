@@ -63,6 +63,16 @@ impl GroupExpand {
         (kernel.add(before, self.peer_rank), count * peers)
     }
 
+    /// How many units the group has, where it is known to be whole planes, whose lanes have ranks in their order.
+    pub(crate) fn units_of_whole_planes(&self, scope: &Scope) -> Option<u32> {
+        let kernel = Kernel::of(scope);
+        let is_whole = self.unit == Level::Unit && self.is_whole_planes(&kernel);
+        self.result
+            .properties
+            .unit_count
+            .filter(|units| *units > 0 && is_whole)
+    }
+
     /// The largest power of two of units that groups by it are neighbours in one plane with ranks that start at its
     /// multiples, and whose number divides the group.
     pub(crate) fn largest_team(&self, scope: &Scope) -> u32 {

@@ -114,7 +114,7 @@ impl Number {
     }
 
     /// The remainder of a division by an extent; 0 where the extent is.
-    pub(super) fn rem(self, scope: &Scope, extent: Self) -> Self {
+    pub(crate) fn rem(self, scope: &Scope, extent: Self) -> Self {
         match (self, extent) {
             (_, Known(0 | 1)) => Known(0),
             (Known(a), Known(b)) => Known(a % b),
@@ -131,7 +131,7 @@ impl Number {
     }
 
     /// The quotient by an extent; no matter what where the extent is 0.
-    pub(super) fn div(self, scope: &Scope, extent: Self) -> Self {
+    pub(crate) fn div(self, scope: &Scope, extent: Self) -> Self {
         match (self, extent) {
             (_, Known(1)) => self,
             (_, Known(0)) => Known(0),

@@ -65,9 +65,21 @@ impl<E: Scalar, S: TileShape> TileExpand<E, S> {
     }
 
     fn held_by(&self, scope: &Scope, group: &GroupExpand) -> Self {
-        let (dims, spread) = self.spread_over(scope, "Tile::hold", group);
-        let held = RefCell::new(Held::new(scope, "Tile::hold", &spread, group));
-        if !dims.contains(&0) {
+        let (_, spread) = self.spread_over(scope, "Tile::hold", group);
+        let held = Held::new(scope, "Tile::hold", &spread, group);
+        self.kept_in(scope, group, &spread, held)
+    }
+
+    /// The tile in these registers, for which it is spread so.
+    pub(super) fn kept_in(
+        &self,
+        scope: &Scope,
+        group: &GroupExpand,
+        spread: &Spread,
+        held: Held<E>,
+    ) -> Self {
+        let held = RefCell::new(held);
+        if !spread.dims().contains(&0) {
             spread.walk(
                 scope,
                 group,
@@ -114,7 +126,12 @@ impl<E: Scalar, S: TileShape> TileExpand<E, S> {
     }
 
     /// The tile's extents, and how it is told apart among the units of a group in the widest packets that are parts of rows.
-    fn spread_over(&self, scope: &Scope, call: &str, group: &GroupExpand) -> (Vec<usize>, Spread) {
+    pub(super) fn spread_over(
+        &self,
+        scope: &Scope,
+        call: &str,
+        group: &GroupExpand,
+    ) -> (Vec<usize>, Spread) {
         let dims = S::__expand_dims(scope);
         let units = group.holders(call) as usize;
         let row = dims[dims.len() - 1];
@@ -122,7 +139,7 @@ impl<E: Scalar, S: TileShape> TileExpand<E, S> {
             true => self.width(),
             false => 1,
         };
-        let spread = Spread::new(&dims, units, width);
+        let spread = Spread::of(&dims, units, width, self.grain().turns());
         (dims, spread)
     }
 }

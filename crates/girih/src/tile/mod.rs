@@ -6,12 +6,15 @@
 mod arithmetic;
 mod compare;
 mod elements;
+mod factor;
 mod fill;
+mod fragments;
 mod held;
 mod keep;
 mod kept;
 mod lines;
 mod moves;
+mod multiply;
 mod operand;
 mod packet;
 mod position;
@@ -24,13 +27,14 @@ mod value;
 
 pub(crate) use arithmetic::convert;
 pub use elements::{Bits, Real, Signed};
+pub use factor::{Columns, FactorExpand, Rows};
 pub(crate) use held::Held;
 pub use operand::{Operand, OperandExpand};
 pub(crate) use packet::{Packet, Width, join, lane, splat, when, width};
-pub use product::{Columns, FactorExpand, Rows};
 pub use reduce::{Maximum, Minimum};
 pub use shape::{HasAxis, SameRank, TileShape};
-pub(crate) use spread::{Place, Spread};
+pub(crate) use spread::{Place, Spread, Turns};
+pub(crate) use value::Grain;
 pub use value::{Tile, TileExpand};
 
 /// The book's chapter, whose examples run as tests.

@@ -1,6 +1,7 @@
 //! How a tile is spread over the units of a group.
 
-use super::Packet;
+use super::fragments::Blocks;
+use super::{Grain, Packet};
 use crate::coop::{GroupExpand, Members};
 use crate::layout::{
     ComposedLayout, IntTuple, Integer, KernelLayoutExpand, Layout, Number, Swizzle,
@@ -33,10 +34,27 @@ pub(crate) struct Place<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Walk {
     step: Number,
+    pub holders: Holders,
+}
+
+/// Who holds which elements of a tile: tiles of one shape and one width of packets are held alike where this is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Holders {
     /// How many units share the tile.
     pub units: u32,
     /// Which units they are.
     pub members: Members,
+    pub turns: Turns,
+}
+
+/// In which turn units take the packets of a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Turns {
+    /// Packet `v`, in row-major order, belongs to unit `v % units`.
+    Striped,
+    /// The same of a tile that is held for products, where planes do not hold blocks as fragments of matrix instructions. What
+    /// units hold so is not combined with what they hold striped on any device, since it cannot be on those that have these.
+    Products(Option<Blocks>),
 }
 
 impl<'a> Place<'a> {
@@ -66,18 +84,19 @@ impl<'a> Place<'a> {
 /// Which elements of a tile each unit of a group holds.
 ///
 /// A tile is cut into packets, in row-major order; a thread-value layout says which element is which lane of which
-/// packet, and so how wide an access moves a packet. Packet `v` is step `v / units` of unit `v % units`, so that
-/// neighbouring units touch neighbouring addresses.
+/// packet, and so how wide an access moves a packet. Unless a tile is held as fragments, packet `v` is step `v / units` of unit
+/// `v % units`, so that neighbouring units touch neighbouring addresses.
 pub(crate) struct Spread {
     /// The tile's extents, outermost first.
     dims: Vec<usize>,
     width: usize,
     units: u32,
+    turns: Turns,
     /// From (packet, lane) to the linear coordinate in the tile with its dimensions in reverse: its first mode moves
     /// fastest, so that this is the row-major position.
     packets: ThreadValueLayout,
     /// From (unit, step) to the packet.
-    turns: Layout,
+    packet_of: Layout,
     /// Packets that a unit is asked to have in flight at a time.
     in_flight: Option<u64>,
 }
@@ -85,19 +104,42 @@ pub(crate) struct Spread {
 impl Spread {
     /// The spread of a tile over `units` units in packets of `width` elements.
     pub(crate) fn new(dims: &[usize], units: usize, width: usize) -> Self {
+        Self::of(dims, units, width, Turns::Striped)
+    }
+
+    /// The same, where units take their packets in these turns. Fragments are in packets of [`Blocks::WIDTH`].
+    pub(crate) fn of(dims: &[usize], units: usize, width: usize, turns: Turns) -> Self {
         let packets = dims.iter().product::<usize>() / width;
         let tile = IntTuple::tuple(dims.iter().rev().map(|&extent| integer(extent)));
         let pair = |a, b| IntTuple::tuple([integer(a), integer(b)]);
         let lanes = Layout::new(pair(packets, width), pair(width, 1));
-        let turns = Layout::new(pair(units, packets.div_ceil(units)), pair(1, units));
         let of_packets = lanes.and_then(|lanes| ThreadValueLayout::new(tile, lanes));
+        let packet_of = match turns {
+            Turns::Striped | Turns::Products(None) => {
+                Layout::new(pair(units, packets.div_ceil(units)), pair(1, units))
+                    .expect("a tile has fewer than 2^64 elements")
+            }
+            Turns::Products(Some(blocks)) => blocks.packet_of(dims),
+        };
         Self {
             dims: dims.to_vec(),
             width,
             units: units as u32,
+            turns,
             packets: of_packets.expect("whole packets stay within the tile"),
-            turns: turns.expect("a tile has fewer than 2^64 elements"),
+            packet_of,
             in_flight: None,
+        }
+    }
+
+    /// The spread of a tile of this grain whose elements are used one by one, of any packet that is a part of a row.
+    pub(crate) fn of_lone(dims: &[usize], units: usize, grain: Grain) -> Self {
+        let mut rows = vec![grain.width() as u64; dims.len()];
+        rows[dims.len() - 1] = 1;
+        let packets = Self::of(dims, units, grain.width(), grain.turns());
+        match packets.is_whole_vectors(&rows, 0) {
+            true => packets,
+            false => Self::new(dims, units, 1),
         }
     }
 
@@ -146,10 +188,19 @@ impl Spread {
         &self.dims
     }
 
+    /// Who holds a tile that is spread so over the units of a group.
+    pub(crate) fn holders(&self, group: &GroupExpand) -> Holders {
+        Holders {
+            units: self.units,
+            members: group.members(),
+            turns: self.turns,
+        }
+    }
+
     /// Packets that a unit holds at most.
-    pub(crate) fn steps(&self, units: u32) -> u64 {
-        let packets = self.packets.threads().size().value();
-        packets.div_ceil(units.into())
+    pub(crate) fn steps(&self) -> u64 {
+        let steps = self.packet_of.modes().nth(1);
+        steps.map_or(0, |steps| steps.size().value())
     }
 
     /// Walks the packets of this unit: fetches each, then hands it to `store`. Up to `unroll` steps are unrolled, or as
@@ -163,15 +214,10 @@ impl Spread {
         store: &Store<'_, E>,
     ) {
         let unroll = unroll.unwrap_or(UNROLL);
-        let packets = self.packets.threads().size().value();
-        let units = self.units;
-        let steps = self.steps(units);
-        let exact = packets == self.turns.size().value();
-        let walk = |step: Number| Walk {
-            step,
-            units,
-            members: group.members(),
-        };
+        let steps = self.steps();
+        let exact = self.is_exact();
+        let holders = self.holders(group);
+        let walk = |step: Number| Walk { step, holders };
         let together = |scope: &Scope, steps: &mut dyn Iterator<Item = Number>| {
             let at: Vec<_> = steps
                 .map(|step| {
@@ -214,16 +260,34 @@ impl Spread {
             if exact {
                 body(scope);
             } else {
-                let held = packet.is_below(scope, Number::Known(packets));
+                let held = self.is_there(scope, group, packet);
                 branch::if_expand(scope, held, body);
             }
         });
     }
 
+    /// Whether every unit holds a packet at every step.
+    fn is_exact(&self) -> bool {
+        let packets = self.packets.threads().size().value();
+        packets == u64::from(self.units) * self.steps()
+    }
+
+    /// Whether this unit holds a packet at a step at which this is its number.
+    fn is_there(&self, scope: &Scope, group: &GroupExpand, packet: Number) -> NativeExpand<bool> {
+        match self.turns {
+            Turns::Striped | Turns::Products(None) => {
+                let packets = self.packets.threads().size().value();
+                packet.is_below(scope, Number::Known(packets))
+            }
+            Turns::Fragments(blocks) => Number::below(group.rank(), self.units.into())
+                .is_below(scope, Number::Known(blocks.units())),
+        }
+    }
+
     /// The packet that this unit holds at a step.
     fn held(&self, scope: &Scope, group: &GroupExpand, step: Number) -> Number {
         let unit = Number::below(group.rank(), self.units.into());
-        KernelLayoutExpand::known(&self.turns).number(scope, [unit, step])
+        KernelLayoutExpand::known(&self.packet_of).number(scope, [unit, step])
     }
 
     /// Tile coordinates of the first element of a packet, outermost first.
@@ -252,7 +316,7 @@ pub(super) fn coordinates(
         .collect()
 }
 
-fn integer(value: usize) -> IntTuple {
+pub(super) fn integer(value: usize) -> IntTuple {
     Integer::Static(value as u64).into()
 }
 
@@ -264,7 +328,7 @@ mod tests {
     fn neighbouring_units_hold_neighbouring_packets() {
         let spread = Spread::new(&[4, 16], 8, 4);
         // Unit 5's second packet: elements 52 to 55 in row-major order, of which a row has 16.
-        let packet = spread.turns.index((5, 1)).unwrap().value();
+        let packet = spread.packet_of.index((5, 1)).unwrap().value();
         for lane in 0..4 {
             assert_eq!(
                 spread.packets.coord(packet, lane).unwrap(),
@@ -277,7 +341,7 @@ mod tests {
     fn the_last_step_may_have_packets_for_some_units_only() {
         let spread = Spread::new(&[3, 5], 4, 1);
         assert_eq!(spread.packets.threads().size().value(), 15);
-        assert_eq!(spread.turns.to_string(), "(_4,_4):(_1,_4)");
+        assert_eq!(spread.packet_of.to_string(), "(_4,_4):(_1,_4)");
     }
 
     #[test]

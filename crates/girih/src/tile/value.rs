@@ -1,5 +1,6 @@
 //! [`Tile`].
 
+use super::spread::Turns;
 use super::{Held, Packet, Place, TileShape};
 use crate::handle::comptime_handle;
 use core::cell::RefCell;
@@ -61,26 +62,33 @@ type Function<E> = dyn Fn(&Scope, &Place<'_>, usize) -> Packet<E>;
 pub(crate) struct Grain {
     /// The width at which packets come most cheaply; of a tile in registers, the only one.
     width: usize,
-    /// Whether some of it is in registers: then the packets come in the order in which they are held, unrolled.
-    is_held: bool,
+    /// Of a tile of which some is in registers, in which turn units hold packets: these come in that order, unrolled.
+    held: Option<Turns>,
 }
 
 impl Grain {
     /// That of a tile any unit can ask.
     pub(crate) fn free(width: usize) -> Self {
-        Self {
-            width,
-            is_held: false,
-        }
+        Self { width, held: None }
     }
 
     /// That of a value computed of two tiles.
     pub(crate) fn with(self, other: Self) -> Self {
-        match (self.is_held, other.is_held) {
-            (true, _) => self,
-            (false, true) => other,
-            (false, false) => Self::free(self.width.max(other.width)),
+        match (self.held, other.held) {
+            (Some(_), _) => self,
+            (None, Some(_)) => other,
+            (None, None) => Self::free(self.width.max(other.width)),
         }
+    }
+
+    /// The width at which packets come most cheaply, or the only one.
+    pub(crate) fn width(self) -> usize {
+        self.width
+    }
+
+    /// In which turn units take the packets.
+    pub(crate) fn turns(self) -> Turns {
+        self.held.unwrap_or(Turns::Striped)
     }
 }
 
@@ -159,7 +167,7 @@ impl<E: Scalar, S: TileShape> TileExpand<E, S> {
     pub(crate) fn held(held: Held<E>) -> Self {
         let grain = Grain {
             width: held.width(),
-            is_held: true,
+            held: Some(held.holders().turns),
         };
         let held = Rc::new(held);
         let registers = Some(held.clone());
@@ -220,7 +228,7 @@ impl<E: Scalar, S: TileShape> TileExpand<E, S> {
 
     /// Whether some of it is in registers, where only the unit that holds an element can read it.
     pub(crate) fn is_held(&self) -> bool {
-        self.node.grain.is_held
+        self.node.grain.held.is_some()
     }
 
     /// How a walk over the tile is to be unrolled: registers have no index.

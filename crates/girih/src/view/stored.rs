@@ -2,7 +2,7 @@
 
 use super::transfer::Given;
 use crate::handle::comptime_handle;
-use crate::tile::{Packet, Place, TileExpand, TileShape, convert};
+use crate::tile::{Grain, Packet, Place, TileExpand, TileShape, convert};
 use core::marker::PhantomData;
 use cubecl::prelude::*;
 use std::rc::Rc;
@@ -57,7 +57,7 @@ comptime_handle!([E: Scalar, S: TileShape] StoredTileExpand<E, S>);
 /// A tile, the type of its elements forgotten.
 trait Stored<E: Scalar, S: TileShape> {
     fn packet(&self, scope: &Scope, place: &Place<'_>, width: usize) -> Packet<E>;
-    fn width(&self) -> usize;
+    fn grain(&self) -> Grain;
     fn unroll(&self, scope: &Scope) -> Option<u64>;
     fn is_held(&self) -> bool;
     /// The tile as one of `E`.
@@ -71,8 +71,8 @@ impl<E: Scalar, S: TileShape> Stored<E, S> for TileExpand<E, S> {
     fn packet(&self, scope: &Scope, place: &Place<'_>, width: usize) -> Packet<E> {
         self.packet(scope, place, width)
     }
-    fn width(&self) -> usize {
-        self.width()
+    fn grain(&self) -> Grain {
+        self.grain()
     }
     fn unroll(&self, scope: &Scope) -> Option<u64> {
         self.unroll(scope)
@@ -89,8 +89,8 @@ impl<T: Scalar, E: Scalar, S: TileShape> Stored<E, S> for Wider<T, S> {
     fn packet(&self, scope: &Scope, place: &Place<'_>, width: usize) -> Packet<E> {
         convert(scope, self.0.packet(scope, place, width))
     }
-    fn width(&self) -> usize {
-        self.0.width()
+    fn grain(&self) -> Grain {
+        self.0.grain()
     }
     fn unroll(&self, scope: &Scope) -> Option<u64> {
         self.0.unroll(scope)
@@ -130,7 +130,7 @@ impl<E: Scalar, S: TileShape> StoredTileExpand<E, S> {
     ) -> TileExpand<E, S> {
         store(&Given {
             dims: S::__expand_dims(scope),
-            width: self.tile.width(),
+            grain: self.tile.grain(),
             unroll: self.tile.unroll(scope),
             is_held: self.tile.is_held(),
             packets: &|scope, place, width| self.tile.packet(scope, place, width),

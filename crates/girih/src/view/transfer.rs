@@ -4,7 +4,9 @@ use super::access::{Access, Region};
 use super::duplicates::{Rivals, Site};
 use super::options::Hints;
 use crate::coop::GroupExpand;
-use crate::tile::{Held, Packet, Place, Spread, TileExpand, TileShape, join, lane, splat, when};
+use crate::tile::{
+    Grain, Held, Packet, Place, Spread, TileExpand, TileShape, Turns, join, lane, splat, when,
+};
 use cubecl::frontend::branch;
 use cubecl::prelude::*;
 use std::cell::RefCell;
@@ -45,8 +47,7 @@ pub(super) type Packets<'a, E> = dyn Fn(&Scope, &Place<'_>, usize) -> Packet<E> 
 /// What a store needs of the tile that it spreads.
 pub(super) struct Given<'a, E: Scalar> {
     pub dims: Vec<usize>,
-    /// The width at which packets come most cheaply.
-    pub width: usize,
+    pub grain: Grain,
     pub unroll: Option<u64>,
     /// Whether only the unit that holds an element can read it.
     pub is_held: bool,
@@ -153,7 +154,7 @@ impl Access {
             return;
         }
         self.refuse_moved_vectors(sink.call, region);
-        let spread = self.spread(sink.call, region, &tile.dims, group, tile.width);
+        let spread = self.spread(sink.call, region, &tile.dims, group, tile.grain);
         let spread = spread.in_flight(sink.hints.latency);
         spread.walk(
             scope,
@@ -176,7 +177,8 @@ impl Access {
     ) -> TileExpand<E, S> {
         let dims = S::__expand_dims(scope);
         self.refuse_moved_vectors(source.call, region);
-        let spread = self.spread(source.call, region, &dims, group, region.width());
+        let grain = Grain::free(region.width());
+        let spread = self.spread(source.call, region, &dims, group, grain);
         let spread = spread.in_flight(source.hints.latency);
         let held = RefCell::new(Held::new(scope, source.call, &spread, group));
         if !dims.contains(&0) {
@@ -279,7 +281,7 @@ impl Access {
         }
     }
 
-    /// How to spread a tile that is stored, whose packets come most cheaply at width `tile`.
+    /// How to spread a tile that is stored and gives packets of this grain.
     ///
     /// Vectors are written whole, since two units may not write lanes of one: a tile that cannot is refused.
     fn spread<E: Scalar>(
@@ -288,20 +290,21 @@ impl Access {
         region: &Region<E>,
         dims: &[usize],
         group: &GroupExpand,
-        tile: usize,
+        grain: Grain,
     ) -> Spread {
         let units = group.holders(call) as usize;
         if region.width() == 1 {
-            // Lone elements can be written from any packet that the tile gives: a part of one row.
-            let mut rows = vec![tile as u64; dims.len()];
-            rows[dims.len() - 1] = 1;
-            let packets = Spread::new(dims, units, tile);
-            return match packets.is_whole_vectors(&rows, 0) {
-                true => packets,
-                false => Spread::new(dims, units, 1),
-            };
+            return Spread::of_lone(dims, units, grain);
         }
-        let vectors = Spread::new(dims, units, region.width());
+        let is_of_products = grain.turns() != Turns::Striped;
+        assert!(
+            !is_of_products || region.width() == grain.width(),
+            "girih: {call}: a tile of extents {dims:?} that is held for products, in packets of {} elements, stored to vectors \
+             of {}; memory of scalars or of the same vectors is needed, or `share` it first",
+            grain.width(),
+            region.width()
+        );
+        let vectors = Spread::of(dims, units, region.width(), grain.turns());
         assert!(
             self.whole_vectors(&vectors, dims.len()) == Some(true),
             "girih: {call}: a tile of extents {dims:?} stored to vectors of {} elements; the last axis must be a run \

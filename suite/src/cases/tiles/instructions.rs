@@ -1,13 +1,15 @@
 //! Tiles compiled for an NVIDIA GPU: nothing goes to local memory, and what planes can do they do.
 
+use cubecl::prelude::*;
+use cubecl::tf32;
 use girih_testkit::{
     Error, cases,
     offline::{Compiled, Toolkit, hopper, settings, target, tensor},
 };
-use half::f16;
+use half::{bf16, f16};
 
 use super::model::By;
-use super::{elements, positions, reductions, scans, softmax, speed};
+use super::{elements, positions, reductions, scans, softmax, speed, tensor};
 
 cases! {
     in Toolkit;
@@ -18,6 +20,9 @@ cases! {
     sums_pass_from_lane_to_lane,
     large_tiles_are_loops,
     the_softmax_of_the_book,
+    planes_multiply_by_matrix_instructions,
+    units_multiply_what_no_instruction_does,
+    large_sums_stay_in_registers,
 }
 
 /// Who holds tiles of a cube of 256 units here.
@@ -179,5 +184,84 @@ fn the_softmax_of_the_book(toolkit: &Toolkit) -> Result<(), Error> {
     let compiled = toolkit.compile(kernel)?;
     compiled.assert_no_local_memory();
     compiled.assert_registers_at_most(64);
+    Ok(())
+}
+
+/// Products added to a tile of 32 x 16 of `E`, held for `H`, by four planes or another group of a cube of 128 units.
+fn twice<E: Numeric, F: Numeric, G: Numeric, H: Numeric>(
+    toolkit: &Toolkit,
+    (by, size): (By, u32),
+    inner: usize,
+) -> Result<Compiled, Error> {
+    let kernel = tensor::twice::Twice::<E, F, G, H>::new(
+        settings(128),
+        hopper(),
+        target(),
+        tensor(),
+        tensor(),
+        tensor(),
+        tensor(),
+        32,
+        16,
+        inner,
+        by,
+        size,
+    );
+    toolkit.compile(kernel)
+}
+
+fn planes_multiply_by_matrix_instructions(toolkit: &Toolkit) -> Result<(), Error> {
+    macro_rules! check {
+        ($sum:ty, $left:ty, $right:ty, $held:ty: $instruction:literal) => {
+            // 77 is no multiple of what an instruction adds.
+            for inner in [64, 77] {
+                for group in [(By::Cube, 128), (By::Part(64), 64), (By::Plane, 32)] {
+                    let compiled = twice::<$sum, $left, $right, $held>(toolkit, group, inner)?;
+                    compiled.assert_sass($instruction);
+                    compiled.assert_no_local_memory();
+                }
+            }
+        };
+    }
+    check!(f32, f16, f16, f16: "HMMA.16816.F32 ");
+    check!(f32, bf16, bf16, bf16: "HMMA.16816.F32.BF16");
+    check!(f32, f32, f32, tf32: "HMMA.1688.F32.TF32");
+    check!(i32, i8, i8, i8: "IMMA.16832.S8.S8");
+    check!(i32, u8, u8, u8: "IMMA.16832.U8.U8");
+    check!(i32, i8, u8, i8: "IMMA.16832.S8.U8");
+    Ok(())
+}
+
+fn units_multiply_what_no_instruction_does(toolkit: &Toolkit) -> Result<(), Error> {
+    let lanes = (By::Lanes(16), 16);
+    let compiled = [
+        twice::<f32, f32, f32, f32>(toolkit, (By::Cube, 128), 64)?,
+        twice::<f32, f16, f16, f16>(toolkit, lanes, 64)?,
+        twice::<f32, f16, f16, f16>(toolkit, (By::Cube, 128), 8)?,
+        twice::<i32, i32, i32, i32>(toolkit, (By::Cube, 128), 64)?,
+    ];
+    for compiled in compiled {
+        compiled.assert_no_sass("HMMA");
+        compiled.assert_no_sass("IMMA");
+        compiled.assert_no_local_memory();
+    }
+    Ok(())
+}
+
+fn large_sums_stay_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
+    // Each of four planes holds 64 x 64, 128 elements a unit.
+    let kernel = tensor::product::Product::<f32, bf16>::new(
+        settings(128),
+        hopper(),
+        target(),
+        tensor(),
+        tensor(),
+        tensor(),
+        128,
+        32,
+    );
+    let compiled = toolkit.compile(kernel)?;
+    compiled.assert_sass("HMMA.16816.F32.BF16");
+    compiled.assert_no_local_memory();
     Ok(())
 }

@@ -15,6 +15,7 @@ mod refusals;
 mod scans;
 mod softmax;
 mod speed;
+mod tensor;
 
 use girih_testkit::case::Case;
 
@@ -28,6 +29,7 @@ pub fn cases() -> Vec<Case> {
         reductions::cases(),
         positions::cases(),
         products::cases(),
+        tensor::cases(),
         scans::cases(),
         keeps::cases(),
         softmax::cases(),

@@ -14,6 +14,7 @@ cases! {
     held_tiles_in_another_order,
     extremes_of_nothing,
     tiles_larger_than_shared_memory,
+    tiles_larger_than_a_unit_keeps,
     groups_of_several_cubes,
     groups_that_leave_units_over needs [needs::PLANES],
 }
@@ -95,6 +96,24 @@ refused! {
         let tile = Tile::<u32, shape![8, 1000000]>::iota().share(&group);
         out.store(&group, tile.sum::<1>(&group).reshape(), 0);
     }
+}
+
+#[cube(launch_unchecked)]
+fn of_one_unit(out: &mut [u32]) {
+    let group = this_unit();
+    let tile = Tile::<u32, shape![8, 32768]>::iota().share(&group);
+    let sums = tile.sum::<1>(&group).reshape();
+    TileViewMut::<u32, shape![8]>::of(out).store(&group, sums, 0);
+}
+
+fn tiles_larger_than_a_unit_keeps(rt: &Rt) {
+    let out = rt.put(&[0u32; 8]);
+    // SAFETY: the kernel does not compile.
+    unsafe {
+        of_one_unit::launch_unchecked(&rt.client, ONE_CUBE, CubeDim::new_1d(1), out.arg());
+    }
+    let text = "girih: Tile::share: a tile of extents [8, 32768] kept by one unit takes 1048576 bytes of its own memory";
+    assert_refused(rt, &out, text);
 }
 
 #[cube(launch_unchecked)]

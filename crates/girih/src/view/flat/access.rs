@@ -3,7 +3,7 @@
 use super::index::{AxisTile, FlatIndexExpand, MaskExpand, along};
 use crate::coop::GroupExpand;
 use crate::tile::{
-    Held, Packet, Place, Spread, TileExpand, TileShape, join, lane, splat, when, width,
+    Grain, Held, Packet, Place, Spread, TileExpand, TileShape, join, lane, splat, when, width,
 };
 use crate::view::access::Region;
 use crate::view::bounds::{Bounds, Policy};
@@ -196,7 +196,7 @@ impl<E: Scalar, S: TileShape> FlatAccess<E, S> {
             return;
         }
         let spread = self
-            .spread(group, tile.width())
+            .spread(group, tile.grain())
             .in_flight(self.options.latency);
         spread.walk(
             scope,
@@ -222,16 +222,8 @@ impl<E: Scalar, S: TileShape> FlatAccess<E, S> {
         );
     }
 
-    /// Packets of the tile's own width where rows are made of them, lone elements elsewhere.
-    fn spread(&self, group: &GroupExpand, width: usize) -> Spread {
-        let units = group.holders(self.call) as usize;
-        let mut rows = vec![width as u64; self.dims.len()];
-        rows[self.dims.len() - 1] = 1;
-        let packets = Spread::new(&self.dims, units, width);
-        match packets.is_whole_vectors(&rows, 0) {
-            true => packets,
-            false => Spread::new(&self.dims, units, 1),
-        }
+    fn spread(&self, group: &GroupExpand, grain: Grain) -> Spread {
+        Spread::of_lone(&self.dims, group.holders(self.call) as usize, grain)
     }
 
     /// Each element goes to a place of its own, and two units may not write lanes of one vector.
@@ -258,7 +250,7 @@ impl<E: Numeric, S: TileShape> FlatAccess<E, S> {
         exchange: &Exchange<'_, E>,
     ) -> TileExpand<E, S> {
         self.refuse_vectors();
-        let spread = self.spread(group, 1);
+        let spread = self.spread(group, Grain::free(1));
         let held = RefCell::new(Held::new(scope, self.call, &spread, group));
         if !self.dims.contains(&0) {
             spread.walk(
