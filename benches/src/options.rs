@@ -2,9 +2,11 @@
 
 use crate::bags;
 use crate::collectives;
+use crate::gathered_product;
 use crate::lookups;
 use crate::products;
 use crate::sorting;
+use crate::sparse;
 use crate::tensor_cores;
 use crate::timing::Schedule;
 use crate::workload::{Data, Dtype, Op, Way, Workload};
@@ -35,6 +37,8 @@ pub struct Options {
     tensor_cores: Vec<tensor_cores::Workload>,
     bags: Vec<bags::Plan>,
     lookups: Vec<lookups::Plan>,
+    sparse: Vec<sparse::Plan>,
+    gathered_products: Vec<gathered_product::Plan>,
 }
 
 /// How much a device can be asked for.
@@ -50,6 +54,8 @@ struct Scale {
     copied_widths: &'static [usize],
     /// Bytes of rows that are gathered by bulk copies, and how many rows a cube has.
     bulk: &'static [(usize, &'static [usize])],
+    /// Bytes of rows that are gathered by cubes that stay, and how many of them a processor and packets a unit has.
+    ahead: (&'static [usize], &'static [[usize; 2]]),
 }
 
 /// Fills the memory of a data centre's GPU past its caches.
@@ -71,6 +77,10 @@ const LARGE: Scale = Scale {
         (2048, &[4, 8, 16]),
         (4096, &[4, 8]),
     ],
+    ahead: (
+        &[64, 128, 256, 512, 1024],
+        &[[8, 1], [8, 2], [6, 2], [4, 4], [6, 4], [16, 2]],
+    ),
 };
 
 /// Done within a minute on the host's cores, a software driver of Vulkan included.
@@ -87,6 +97,7 @@ const SMALL: Scale = Scale {
     lengths: &[1 << 20],
     copied_widths: &[512],
     bulk: &[],
+    ahead: (&[], &[]),
 };
 
 impl Options {
@@ -103,6 +114,8 @@ impl Options {
             tensor_cores: tensor_cores::workloads(client),
             bags: bags::plans(client),
             lookups: lookups::plans(client),
+            sparse: sparse::plans(client),
+            gathered_products: gathered_product::plans(client),
             ..options
         }
     }
@@ -130,6 +143,14 @@ impl Options {
             let columns = width / Dtype::F32.size();
             let of_width = Workload::gather(Dtype::F32, rows, columns);
             workloads.extend(cubes.iter().map(|rows| of_width.bulk(*rows)));
+        }
+        let (widths, cubes) = scale.ahead;
+        for width in widths {
+            let of_width = Workload::gather(Dtype::F32, rows, width / Dtype::F32.size());
+            let of_cubes = cubes
+                .iter()
+                .map(|[cubes, packets]| of_width.ahead(*cubes, *packets));
+            workloads.extend(of_cubes);
         }
         // As many rows as a product with a one-hot matrix can be asked for.
         for dtype in [Dtype::F32, Dtype::Bf16] {
@@ -171,6 +192,8 @@ impl Options {
             tensor_cores: vec![],
             bags: vec![],
             lookups: vec![],
+            sparse: vec![],
+            gathered_products: vec![],
         }
     }
 
@@ -178,10 +201,15 @@ impl Options {
     pub fn only(mut self, filters: &[String]) -> Self {
         let wanted =
             |name: String| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
-        // A trial, which has to be asked for: where it fails it takes the device with it.
-        let trials = filters.iter().any(|filter| filter.contains("bulk"));
-        self.plans
-            .retain(|plan| trials || plan.workload.way == Way::Launcher);
+        // Trials, which have to be asked for: where one by bulk copies fails it takes the device with it.
+        let asked = |word| filters.iter().any(|filter: &String| filter.contains(word));
+        let (bulk, ahead) = (asked("bulk"), asked("ahead"));
+        self.plans.retain(|plan| match plan.workload.way {
+            Way::Launcher => true,
+            Way::Ahead(_) => ahead,
+            Way::Bulk(_) => bulk,
+            Way::Path(_) => bulk || asked("by "),
+        });
         self.plans.retain(|plan| wanted(plan.workload.name()));
         self.collectives.retain(|plan| wanted(plan.workload.name()));
         self.sorts.retain(|plan| wanted(plan.workload.name()));
@@ -189,6 +217,9 @@ impl Options {
         self.tensor_cores.retain(|workload| wanted(workload.name()));
         self.bags.retain(|plan| wanted(plan.workload.name()));
         self.lookups.retain(|plan| wanted(plan.workload.name()));
+        self.sparse.retain(|plan| wanted(plan.workload.name()));
+        self.gathered_products
+            .retain(|plan| wanted(plan.workload.name()));
         self
     }
 
@@ -210,6 +241,16 @@ impl Options {
     /// Which products by tensor cores will be measured, last of all.
     pub fn tensor_cores(&self) -> &[tensor_cores::Workload] {
         &self.tensor_cores
+    }
+
+    /// Which gradients of few rows will be measured, after segments and bags.
+    pub fn sparse(&self) -> &[sparse::Plan] {
+        &self.sparse
+    }
+
+    /// Which products of gathered rows will be measured, after those.
+    pub fn gathered_products(&self) -> &[gathered_product::Plan] {
+        &self.gathered_products
     }
 
     /// Which lookups will be measured, after the plans.

@@ -5,7 +5,7 @@ use cubecl::client::Client;
 use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use girih::Bounds;
 use girih::device::Device;
-use girih_kernels::raw::supports_bulk;
+use girih_kernels::raw::{Ahead, supports_bulk};
 use girih_kernels::{
     Duplicates, ScatterMode, ScatterOptions, ScatterPath, supports_gather, supports_scan,
     supports_scatter,
@@ -165,6 +165,8 @@ pub enum Way {
     Launcher,
     /// By bulk copies, so many rows a cube.
     Bulk(usize),
+    /// By cubes that stay, and read indices ahead.
+    Ahead(Ahead),
     /// By these kernels of a scatter.
     Path(ScatterPath),
 }
@@ -175,6 +177,7 @@ impl Way {
         match self {
             Self::Launcher => None,
             Self::Bulk(rows) => Some(format!("bulk {rows}")),
+            Self::Ahead(Ahead { cubes, packets }) => Some(format!("ahead {cubes}x{packets}")),
             Self::Path(path) => Some(format!("by {path:?}").to_lowercase()),
         }
     }
@@ -220,6 +223,14 @@ impl Workload {
     pub const fn bulk(self, rows: usize) -> Self {
         Self {
             way: Way::Bulk(rows),
+            ..self
+        }
+    }
+
+    /// The same gather by so many cubes a processor, with so many packets in flight for each unit.
+    pub const fn ahead(self, cubes: usize, packets: usize) -> Self {
+        Self {
+            way: Way::Ahead(Ahead { cubes, packets }),
             ..self
         }
     }
@@ -283,7 +294,7 @@ impl Workload {
             duplicates: self.duplicates,
             path: match self.way {
                 Way::Path(path) => Some(path),
-                Way::Launcher | Way::Bulk(_) => None,
+                Way::Launcher | Way::Bulk(_) | Way::Ahead(_) => None,
             },
         }
     }

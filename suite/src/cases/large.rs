@@ -1,6 +1,7 @@
 //! Offsets of more than 31 and 32 bits: starts and numbers far past the end of small memory, and tensors that are as large.
 
 pub mod lists;
+pub mod rows;
 pub mod sorted_lists;
 
 use cubecl::ir::ElemType;
@@ -199,6 +200,12 @@ fn pick<E: Numeric>(
     TileViewMut::<E, shape![32]>::of(tile).store(&cube, run, 0u32);
 }
 
+/// The row at the 2^31st element, or in the middle of a table that has not got it.
+const fn turn(rows: usize) -> usize {
+    let turn = (1 << 31) / COLUMNS;
+    if turn < rows { turn } else { rows / 2 }
+}
+
 /// A table whose elements are more than 31 bits can count, and what the host knows of some of its rows.
 struct Large<'a, E> {
     rt: &'a Rt,
@@ -214,17 +221,7 @@ impl<'a, E: CubeElement + Numeric + Exact> Large<'a, E> {
         let elem: ElemType = E::elem_type_native();
         let buffer: Handle = rt.client.empty(rows * COLUMNS * elem.size());
         let table = TensorHandle::new(buffer, vec![rows, COLUMNS], vec![COLUMNS, 1], elem);
-        let turns = [0, (1 << 31) / COLUMNS, (1 << 32) / COLUMNS];
-        let around = turns
-            .iter()
-            .flat_map(|turn| [turn.wrapping_sub(1), *turn, turn + 1]);
-        let mut known: Vec<i32> = around
-            .chain([rows - 1])
-            .filter(|&row| row < rows)
-            .map(|row| row as i32)
-            .collect();
-        // Not in order, so that neighbours in the list are no neighbours in memory.
-        known.rotate_left(2);
+        let known = Self::known(rows);
         let values = (0..known.len() * COLUMNS).map(|at| small(at, 7)).collect();
         Self {
             rt,
@@ -232,6 +229,19 @@ impl<'a, E: CubeElement + Numeric + Exact> Large<'a, E> {
             rows: known,
             values,
         }
+    }
+
+    /// Rows of a table, each with one that 31 or 32 bits would take for it.
+    fn known(rows: usize) -> Vec<i32> {
+        let turns = [0, turn(rows), (1 << 32) / COLUMNS];
+        let around = turns
+            .iter()
+            .flat_map(|turn| [turn.wrapping_sub(1), *turn, turn + 1]);
+        let around = around.filter(|&row| row < rows - 1).chain([rows - 1]);
+        let mut known: Vec<i32> = around.map(|row| row as i32).collect();
+        // Not in order, so that neighbours in the list are no neighbours in memory.
+        known.rotate_left(2);
+        known
     }
 
     fn len(&self) -> usize {

@@ -47,6 +47,7 @@ pub fn device_cases() -> Vec<Case> {
         kernels::cases(),
         large::cases(),
         large::lists::cases(),
+        large::rows::cases(),
         large::sorted_lists::cases(),
         memory::cases(),
         tiles::cases(),

@@ -13,6 +13,7 @@ mod lookups;
 mod matmul;
 mod misuse;
 mod moe;
+mod nothing;
 mod readme;
 mod refusals;
 mod report;
@@ -42,6 +43,7 @@ pub fn cases() -> Vec<Case> {
         misuse::cases(),
         moe::cases(),
         lookups::cases(),
+        nothing::cases(),
         readme::cases(),
         refusals::cases(),
         report::cases(),
