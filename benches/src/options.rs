@@ -147,9 +147,9 @@ impl Options {
         let (widths, cubes) = scale.ahead;
         for width in widths {
             let of_width = Workload::gather(Dtype::F32, rows, width / Dtype::F32.size());
-            let of_cubes = cubes
-                .iter()
-                .map(|[cubes, packets]| of_width.ahead(*cubes, *packets));
+            let of_cubes = cubes.iter().flat_map(|&[cubes, packets]| {
+                [false, true].map(|streams| of_width.ahead(cubes, packets, streams))
+            });
             workloads.extend(of_cubes);
         }
         // As many rows as a product with a one-hot matrix can be asked for.

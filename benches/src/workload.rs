@@ -177,7 +177,14 @@ impl Way {
         match self {
             Self::Launcher => None,
             Self::Bulk(rows) => Some(format!("bulk {rows}")),
-            Self::Ahead(Ahead { cubes, packets }) => Some(format!("ahead {cubes}x{packets}")),
+            Self::Ahead(Ahead {
+                cubes,
+                packets,
+                streams,
+            }) => {
+                let stores = if streams { " streaming" } else { "" };
+                Some(format!("ahead {cubes}x{packets}{stores}"))
+            }
             Self::Path(path) => Some(format!("by {path:?}").to_lowercase()),
         }
     }
@@ -228,9 +235,13 @@ impl Workload {
     }
 
     /// The same gather by so many cubes a processor, with so many packets in flight for each unit.
-    pub const fn ahead(self, cubes: usize, packets: usize) -> Self {
+    pub const fn ahead(self, cubes: usize, packets: usize, streams: bool) -> Self {
         Self {
-            way: Way::Ahead(Ahead { cubes, packets }),
+            way: Way::Ahead(Ahead {
+                cubes,
+                packets,
+                streams,
+            }),
             ..self
         }
     }

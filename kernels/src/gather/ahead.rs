@@ -11,7 +11,8 @@ use cubecl::client::Client;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
-use girih::device::Device;
+use girih::cuda::global::stream_16;
+use girih::device::{Device, Target};
 use girih::view::resolve;
 use girih::{Bounds, Error, Result};
 
@@ -26,6 +27,8 @@ pub struct Ahead {
     pub cubes: usize,
     /// Packets that a unit has in flight.
     pub packets: usize,
+    /// Whether what is written gives way in caches to what is read; of NVIDIA GPUs.
+    pub streams: bool,
 }
 
 /// How a cube's units share a tile.
@@ -37,6 +40,8 @@ pub struct Seats {
     pub teams: usize,
     /// Packets that a unit has in flight.
     pub steps: usize,
+    /// Whether what is written gives way in caches.
+    pub streams: bool,
 }
 
 /// The index of a row of a tile, or an index that is none where the list ends before.
@@ -96,7 +101,12 @@ pub fn gather_ahead_kernel<I: Int, N: Size>(
         for step in 0..seats.steps {
             let row = first + step * seats.teams;
             if row < count {
-                output[row * lanes + lane] = held[step];
+                let place = row * lanes + lane;
+                if comptime!(seats.streams) {
+                    stream_16::<Vector<u32, N>>(output[place..place + 1].as_ptr(), held[step]);
+                } else {
+                    output[place] = held[step];
+                }
             }
         }
         tile = behind;
@@ -150,7 +160,10 @@ pub fn gather_ahead(
     let Ahead {
         cubes,
         packets: steps,
+        streams,
     } = ahead;
+    let streaming = device.target() == Target::Cuda || !streams;
+    device.require(streaming, CALL, "stores that give way in caches")?;
     if cubes == 0 || steps == 0 {
         return Err(argument("ahead", format!("{ahead:?}"), "1 or more of each"));
     }
@@ -173,6 +186,7 @@ pub fn gather_ahead(
         lanes,
         teams: units / lanes,
         steps,
+        streams,
     };
     let tiles = count.div_ceil(seats.teams * steps);
     let hardware = &client.properties().hardware;

@@ -42,6 +42,7 @@ pub fn cases() -> Vec<Case> {
         histogram::cases(),
         hopper::all_cases(),
         memory::cases(),
+        memory::rows::cases(),
         nothing::cases(),
         random_lists::cases(),
         scatter::cases(),

@@ -167,11 +167,12 @@ fn gather_by_bulk_copies_keeps_rows_out_of_registers(toolkit: &Toolkit) -> Resul
 }
 
 fn gather_ahead_has_its_packets_in_flight(toolkit: &Toolkit) -> Result<(), Error> {
-    for (lanes, steps) in [(4, 1), (8, 2), (16, 4)] {
+    for (lanes, steps, streams) in [(4, 1, false), (8, 2, true), (16, 4, false)] {
         let seats = raw::Seats {
             lanes,
             teams: 256 / lanes,
             steps,
+            streams,
         };
         let kernel = raw::gather_ahead_kernel::GatherAheadKernel::new(
             settings(256),
@@ -186,7 +187,8 @@ fn gather_ahead_has_its_packets_in_flight(toolkit: &Toolkit) -> Result<(), Error
         );
         let compiled = toolkit.compile(kernel)?;
         assert_eq!(compiled.count_sass("LDG.E.128"), steps, "{}", compiled.sass);
-        assert_eq!(compiled.count_sass("STG.E.128"), steps, "{}", compiled.sass);
+        let stores = if streams { "STG.E.EF.128" } else { "STG.E.128" };
+        assert_eq!(compiled.count_sass(stores), steps, "{}", compiled.sass);
         compiled.assert_no_local_memory();
     }
     Ok(())

@@ -23,7 +23,10 @@ pub(super) struct Line {
     pub workload: Workload,
     /// Bytes read and written, where that is known.
     pub bytes: Option<f64>,
+    /// Mean in a window of launches.
     pub window_us: f64,
+    /// Median of single launches.
+    pub median_us: f64,
     /// Whether it is the usual call: masked, and as the launcher does it.
     pub usual: bool,
     /// What a line of another run has too: everything but times and rates.
@@ -49,6 +52,7 @@ impl Line {
             name: word("name").unwrap_or_default(),
             bytes: value["bytes"].as_f64(),
             window_us: value["window_us"].as_f64()?,
+            median_us: value["median_us"].as_f64()?,
             usual: own_way && bounds.is_none_or(|bounds| bounds == "mask" || bounds == "none"),
             subject: subject(&value),
             peer,
@@ -131,18 +135,21 @@ fn read_run(folder: &Path) -> Result<Vec<Line>, String> {
 
 /// One line for each subject, with the median of its times.
 fn medians(runs: Vec<Vec<Line>>) -> Vec<Line> {
-    let mut merged: Vec<(Line, Vec<f64>)> = vec![];
+    let mut merged: Vec<(Line, [Vec<f64>; 2])> = vec![];
     for line in runs.into_iter().flatten() {
+        let times = [line.window_us, line.median_us];
         match merged.iter_mut().find(|of| of.0.subject == line.subject) {
-            Some((_, times)) => times.push(line.window_us),
-            None => {
-                let time = line.window_us;
-                merged.push((line, vec![time]));
+            Some((_, known)) => {
+                for (known, time) in known.iter_mut().zip(times) {
+                    known.push(time);
+                }
             }
+            None => merged.push((line, times.map(|time| vec![time]))),
         }
     }
-    let one = |(line, times)| Line {
-        window_us: median(times),
+    let one = |(line, [windows, medians])| Line {
+        window_us: median(windows),
+        median_us: median(medians),
         ..line
     };
     merged.into_iter().map(one).collect()

@@ -203,7 +203,8 @@ not a measurement
         assert!(written.iter().all(|path| path.exists()));
         let once = std::fs::read_to_string(&page).unwrap();
         assert!(once.starts_with("# A\n") && once.ends_with("end\n") && !once.contains("old"));
-        assert!(once.contains("| gather f32 1024x16 |"), "{once}");
+        let row = "| gather f32 1024x16 | 0.3 / 0.2 | 676 | 0.6 / 0.3 (2.00 / 1.50) | - |";
+        assert!(once.contains(row), "{once}");
         plot(&options).unwrap();
         assert_eq!(std::fs::read_to_string(&page).unwrap(), once);
         std::fs::write(&page, "no part for it").unwrap();

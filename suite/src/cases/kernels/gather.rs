@@ -346,7 +346,11 @@ fn cubes_that_stay_gather_every_row(rt: &Rt) -> Result<(), String> {
                 &handle(&input),
                 &list(&index),
                 &handle(&output),
-                Ahead { cubes, packets },
+                Ahead {
+                    cubes,
+                    packets,
+                    streams: false,
+                },
             )
             .map_err(|error| error.to_string())?;
             let found = rt.read_tensor(&output).map_err(|error| error.to_string())?;
