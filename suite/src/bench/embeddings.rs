@@ -94,8 +94,8 @@ impl Subject {
         let part = self.rows / self.entries.min(self.rows);
         let mixed = |at: usize| (at as u32).wrapping_mul(0x9e37_79b1) as u64;
         let of = |at: usize| match self.what {
-            What::Pass => (mixed(at) * self.rows as u64 >> 32) as i32,
-            What::Step(_) => (at * part) as i32 + (mixed(at) * part as u64 >> 32) as i32,
+            What::Pass => ((mixed(at) * self.rows as u64) >> 32) as i32,
+            What::Step(_) => (at * part) as i32 + ((mixed(at) * part as u64) >> 32) as i32,
         };
         (0..self.entries).map(of).collect()
     }

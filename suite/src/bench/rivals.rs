@@ -57,7 +57,7 @@ fn row(rows: usize, at: usize) -> usize {
     hash ^= hash >> 15;
     hash = hash.wrapping_mul(0x85eb_ca77);
     hash ^= hash >> 13;
-    (u64::from(hash) * rows as u64 >> 32) as usize
+    ((u64::from(hash) * rows as u64) >> 32) as usize
 }
 
 /// The column that an index along rows names.

@@ -221,17 +221,17 @@ fn reduces_segments(rt: &Rt, rows: usize) -> Outcome {
     let by = Grouping::Offsets(&offsets);
     let sums = segment_reduce(&rt.client, &large.table, by, Reduction::Sum).map_err(text)?;
     let members = [vec![0, 1], vec![turn - 1, turn, turn + 1], vec![rows - 1]];
-    let want = members.iter().flat_map(|members| {
+    let mut want = vec![];
+    for members in &members {
         let known = |row: &usize| large.rows.iter().position(|&known| known as usize == *row);
         let members: Vec<usize> = members.iter().filter_map(known).collect();
-        (0..COLUMNS).map(move |column| {
-            members
+        for column in 0..COLUMNS {
+            let of_column = members
                 .iter()
-                .map(|row| large.values[row * COLUMNS + column])
-                .sum()
-        })
-    });
-    let want: Vec<f32> = want.collect();
+                .map(|row| large.values[row * COLUMNS + column]);
+            want.push(of_column.sum::<f32>());
+        }
+    }
     same(&read_rows::<f32>(rt, &sums, &[0, 2, 4])?, &want)?;
     large.done()
 }
