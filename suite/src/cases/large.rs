@@ -4,6 +4,9 @@ pub mod lists;
 pub mod rows;
 pub mod sorted_lists;
 
+use std::fs::File;
+
+use cubecl::future::block_on;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
@@ -62,6 +65,31 @@ const ROOM_U32: Need = Need {
     what: "room for 2^32 elements of u32, six times over",
     met: |rt| has_room(rt, 4 * ROWS_32 * COLUMNS),
 };
+
+/// What a case of much memory holds, so that no other has as much at the same time, in whichever process: several share a GPU.
+struct Alone<'a> {
+    rt: &'a Rt,
+    _lock: File,
+}
+
+impl<'a> Alone<'a> {
+    /// Waits until it is alone.
+    fn new(rt: &'a Rt) -> Result<Self, String> {
+        let path = std::env::temp_dir().join(format!("girih-large-{}.lock", rt.name()));
+        let said = |error: std::io::Error| format!("{}: {error}", path.display());
+        let lock = File::create(&path).map_err(said)?;
+        lock.lock().map_err(said)?;
+        Ok(Self { rt, _lock: lock })
+    }
+}
+
+impl Drop for Alone<'_> {
+    /// Gives the memory back, and waits until that is done. The lock goes with its file; a failure is one of the case's own.
+    fn drop(&mut self) {
+        let _ = self.rt.client.memory_cleanup();
+        let _ = block_on(self.rt.client.sync());
+    }
+}
 
 /// Whether a buffer of so many bytes is one that the device gives, and a small part of its memory: others use it too.
 fn has_room(rt: &Rt, bytes: usize) -> bool {
@@ -373,18 +401,22 @@ fn sets<E: CubeElement + Numeric + Exact>(rt: &Rt, rows: usize) -> Result<(), St
 }
 
 fn reaches_the_2_pow_31st_element(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     sets::<u8>(rt, ROWS_31)
 }
 
 fn reaches_the_2_pow_32nd_element(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     sets::<u8>(rt, ROWS_32)
 }
 
 fn moves_9_gigabytes_of_bf16(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     sets::<bf16>(rt, ROWS_BF16)
 }
 
 fn adds_past_the_2_pow_32nd_element(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     let large = Large::<u32>::new(rt, ROWS_32);
     large.scatter(&large.values, ScatterMode::Set)?;
     let more: Vec<u32> = (0..large.values.len()).map(|at| small(at, 11)).collect();

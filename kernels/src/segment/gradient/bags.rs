@@ -1,6 +1,7 @@
 //! The gradients of bags.
 
 use super::super::bag::{Bag, BagOptions, Bags};
+use super::super::gather::pays_to_sort;
 use super::super::grouping::{Ends, Grouping};
 use super::super::rows::{Rows, address, adds_of, buffer, sum_type};
 use super::super::{Kind, Reduction, Rules};
@@ -66,7 +67,7 @@ pub struct BagGradients {
 /// | determinism | how the table's gradient is added up |
 /// |---|---|
 /// | [`Any`](Determinism::Any) | by atomics, straight from the bags' gradient: no row for each index is written |
-/// | [`RunToRun`](Determinism::RunToRun), or no such atomics, or of f16 and bf16 a table in f32 that would take more than the arguments do | indices are sorted, and what goes to each row is added up in their order |
+/// | [`RunToRun`](Determinism::RunToRun), or no such atomics, or of f16 and bf16 a table in f32 that would take more than the arguments do, or on an NVIDIA GPU as many indices of a sum or mean as [`gather_backward`](crate::gather_backward) sorts | indices are sorted, and what goes to each row is added up in their order |
 ///
 /// Temporary memory, beside the gradients: by atomics none of f32 and f64; of f16 and bf16 the table in f32, where that is at most 1.1 times
 /// what the table, the gradient, the indices and the weights take together. In order, for each index
@@ -131,6 +132,7 @@ pub fn embedding_bag_backward(
     };
     let sorts = options.determinism == Determinism::RunToRun
         || !adds(&device, table.dtype)
+        || backward.pays_to_sort()
         || !backward.has_room_for_sums();
     let of_table = match (options.table, sorts) {
         (false, _) => None,
@@ -178,6 +180,13 @@ impl Backward<'_> {
     /// Elements of the table.
     pub(super) fn elements(&self) -> usize {
         self.extent * self.gradient.columns
+    }
+
+    /// Whether the order of the table is the faster one. Of an extreme few elements are added.
+    fn pays_to_sort(&self) -> bool {
+        let counts = [self.ends().entries, self.extent];
+        let (columns, element) = (self.gradient.columns, self.gradient.element);
+        self.args.is_none() && pays_to_sort(self.device, counts, columns, element)
     }
 
     /// Whether sums in the type that rows are added up in, if it is another than theirs, take at most 1.1 times the bytes of the

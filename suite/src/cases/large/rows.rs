@@ -22,7 +22,7 @@ use girih_testkit::{
 use half::bf16;
 
 use super::lists::{FAST, Lists, list as repeated, text};
-use super::{ADDRESSES_64, COLUMNS, Large, ROWS_31, has_room, small, turn};
+use super::{ADDRESSES_64, Alone, COLUMNS, Large, ROWS_31, has_room, small, turn};
 use crate::cases::kernels::model::{handle, list};
 
 cases! {
@@ -67,33 +67,43 @@ fn the_same_of_short_tables(rt: &Rt) -> Outcome {
 }
 
 fn adds_bf16_past_the_2_pow_31st_element(rt: &Rt) -> Outcome {
+    let _alone = Alone::new(rt)?;
     adds_bf16(rt, ROWS_31)
 }
 fn adds_in_order_past_the_2_pow_31st_element(rt: &Rt) -> Outcome {
+    let _alone = Alone::new(rt)?;
     adds_in_order(rt, ROWS_31)
 }
 fn the_last_wins_past_the_2_pow_31st_element(rt: &Rt) -> Outcome {
+    let _alone = Alone::new(rt)?;
     the_last_wins(rt, ROWS_31)
 }
 fn adds_more_than_2_pow_31_updates(rt: &Rt) -> Outcome {
+    let _alone = Alone::new(rt)?;
     adds_updates(rt, ROWS_31)
 }
 fn gathers_more_than_2_pow_31_elements(rt: &Rt) -> Outcome {
+    let _alone = Alone::new(rt)?;
     gathers(rt, ROWS_31)
 }
 fn reduces_segments_past_the_2_pow_31st_element(rt: &Rt) -> Outcome {
+    let _alone = Alone::new(rt)?;
     reduces_segments(rt, ROWS_31)
 }
 fn combines_bags_past_the_2_pow_31st_element(rt: &Rt) -> Outcome {
+    let _alone = Alone::new(rt)?;
     combines_bags(rt, ROWS_31)
 }
 fn gradients_of_bags_past_the_2_pow_31st_element(rt: &Rt) -> Outcome {
+    let _alone = Alone::new(rt)?;
     gradients_of_bags(rt, ROWS_31)
 }
 fn gradients_of_embeddings_past_the_2_pow_31st_element(rt: &Rt) -> Outcome {
+    let _alone = Alone::new(rt)?;
     gradients_of_embeddings(rt, ROWS_31)
 }
 fn steps_past_the_2_pow_31st_element(rt: &Rt) -> Outcome {
+    let _alone = Alone::new(rt)?;
     steps(rt, ROWS_31)
 }
 
