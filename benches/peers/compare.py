@@ -1,9 +1,14 @@
 """Sets girih's measurements beside its peers', workload by workload, as a table in Markdown.
 
 Reads files of JSON lines, girih's (`girih-suite bench --json`) and the peers' (`python3 peers`, and `cub` and `cub_device` made of
-`cub.cu` and `cub_device.cu`), in any order; other lines, such as a log's, are passed over. A ratio above 1 says that girih is that many times as fast. Where both
+`cub.cu` and `cub_device.cu`), in any order; other lines, such as a log's, are passed over. A folder stands for its `*.jsonl` and
+`*.log` files, and for those of its folders `run-*`. A ratio above 1 says that girih is that many times as fast. Where both
 sides give a checksum of what they computed, one that differs is said on standard error, and so is an error against `f64` of
 girih's that is more than 1.1 times a peer's; the exit status is then 1.
+
+The files of one folder are one run. Of several runs, of one machine, each figure is the median over the runs, with its spread
+behind it: half of how far the largest lies above the smallest, in percent of the median. A ratio is taken within each run; its median
+stands with the smallest and the largest.
 """
 
 from __future__ import annotations
@@ -12,6 +17,8 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
+from statistics import median
 
 GIRIH = "girih"
 PEERS = ("triton", "torch", "cutile", "cub", "cublas", "burn")
@@ -26,27 +33,55 @@ Key = tuple[object, ...]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="compare.py", description=__doc__)
-    parser.add_argument("files", nargs="+", metavar="FILE", help="JSON lines")
+    parser = argparse.ArgumentParser(
+        prog="compare.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a file of JSON lines, or a folder of them")
     arguments = parser.parse_args()
-    lines = []
-    for path in arguments.files:
-        try:
-            with open(path, encoding="utf-8", errors="replace") as file:
-                lines.extend(measurements(file))
-        except OSError as error:
-            print(f"{path}: {error.strerror}", file=sys.stderr)
-            return 1
-    collectives = [line for line in lines if is_collective(line)]
-    others = [line for line in lines if not is_collective(line)]
-    exact = [line for line in others if is_error(line.get("relative_error"))]
-    makers = ((table, others), (table_of_collectives, collectives), (table_of_errors, exact))
-    tables = [make(of) for make, of in makers if of]
-    print("\n\n".join("\n".join(lines) for lines in tables))
-    wrong = [*unlike(lines), *inexact(exact)]
+    try:
+        runs = read(Path(path) for path in arguments.paths)
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
+    if not runs:
+        print("no line is a measurement", file=sys.stderr)
+        return 1
+    makers = (
+        (table, lambda line: not is_collective(line)),
+        (table_of_collectives, is_collective),
+        (table_of_errors, has_error),
+    )
+    tables = []
+    for make, is_wanted in makers:
+        of = [[line for line in lines if is_wanted(line)] for lines in runs]
+        of = [lines for lines in of if lines]
+        if of:
+            tables.append("\n".join(make(of)))
+    print("\n\n".join(tables))
+    wrong = [sentence for lines in runs for sentence in (*unlike(lines), *inexact(lines))]
     for sentence in wrong:
         print(sentence, file=sys.stderr)
     return 1 if wrong else 0
+
+
+def read(paths: Iterable[Path]) -> list[list[Line]]:
+    """The measurements of each run that has some: of the files of each folder, in the order of the first."""
+    runs: dict[Path, list[Line]] = {}
+    for path in (file for path in paths for file in files(path)):
+        with open(path, encoding="utf-8", errors="replace") as text:
+            runs.setdefault(path.resolve().parent, []).extend(measurements(text))
+    return [lines for lines in runs.values() if lines]
+
+
+def files(path: Path) -> list[Path]:
+    """The file, or those of a folder and of the runs in it."""
+    if not path.is_dir():
+        return [path]
+    folders = [path, *(folder for folder in path.glob("run-*") if folder.is_dir())]
+    kinds = ("*.jsonl", "*.log")
+    return sorted(file for folder in folders for kind in kinds for file in folder.glob(kind))
 
 
 def measurements(text: Iterable[str]) -> Iterator[Line]:
@@ -81,12 +116,15 @@ def unlike(lines: list[Line]) -> Iterator[str]:
             yield f"{our['name']}: {line['peer']} ({line.get('way')}) has checksum {given}, not {right}"
 
 
-def is_error(value: object) -> bool:
+def has_error(line: Line) -> bool:
+    """Whether the line says how far its result is from `f64`."""
+    value = line.get("relative_error")
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def errors(lines: list[Line]) -> Iterator[tuple[Line, Line]]:
     """Each of girih's lines with an error against `f64`, and of every peer's for the same workload the most exact one."""
+    lines = [line for line in lines if has_error(line)]
     for ours in lines:
         theirs: dict[str, Line] = {}
         for line in lines:
@@ -107,65 +145,122 @@ def inexact(lines: list[Line]) -> Iterator[str]:
             yield f"{ours['name']}: an error of {error:.2e}, and {theirs['peer']} has {most:.2e}"
 
 
-def table_of_errors(lines: list[Line]) -> Iterator[str]:
+def table_of_errors(runs: list[list[Line]]) -> Iterator[str]:
     """The errors of products against `f64`."""
     yield "Errors of some elements against f64, all together, relative to what is right.\n"
     yield row(["product", "girih", "peer", "its error", "girih / peer"])
     yield row(["---", "---:", "---", "---:", "---:"])
-    for ours, theirs in errors(lines):
+    for ours, theirs in (pair for lines in runs for pair in errors(lines)):
         error, other = float(ours["relative_error"]), float(theirs["relative_error"])
         ratio = f"{error / other:.2f}" if other else "-"
         yield row([str(ours["name"]), f"{error:.2e}", str(theirs["peer"]), f"{other:.2e}", ratio])
 
 
-def table_of_collectives(lines: list[Line]) -> Iterator[str]:
+def table_of_collectives(runs: list[list[Line]]) -> Iterator[str]:
     """Each of girih's collectives beside every way that CUB has of it, the best way first."""
     yield "Each cell: how long all cubes take for one round, in nanoseconds, by the window of launches.\n"
     yield row(["collective", "girih ns", "cub ns, best way", "cub / girih", "cub's other ways"])
     yield row(["---", "---:", "---:", "---:", "---"])
-    for line in lines:
-        if line["peer"] != GIRIH:
-            continue
-        ours = float(line["ns_per_round"])
-        theirs = [
-            (float(their["ns_per_round"]), str(their["way"]))
-            for their in lines
-            if their["peer"] != GIRIH and workload(their) == workload(line)
-        ]
-        cells = [str(line["name"]), f"{ours:.1f}"]
-        ways = [f"{time:.1f} {way}" for time, way in sorted(theirs)]
-        ratio = f"{min(theirs)[0] / ours:.2f}" if theirs else "-"
-        yield row([*cells, ways[0] if ways else "-", ratio, "; ".join(ways[1:]) or "-"])
+    for line in ours(runs):
+        times = [float(own["ns_per_round"]) for own, _ in of_each_run(runs, line)]
+        theirs: dict[str, list[float]] = {}
+        for lines in runs:
+            for their in lines:
+                if their["peer"] != GIRIH and workload(their) == workload(line):
+                    theirs.setdefault(str(their["way"]), []).append(float(their["ns_per_round"]))
+        ways = sorted((median(of_way), way) for way, of_way in theirs.items())
+        ratio = f"{ways[0][0] / median(times):.2f}" if ways else "-"
+        named = [f"{time:.1f} {way}" for time, way in ways]
+        cells = [str(line["name"]), f"{median(times):.1f}{spread([times])}"]
+        yield row([*cells, named[0] if named else "-", ratio, "; ".join(named[1:]) or "-"])
 
 
-def table(lines: list[Line]) -> Iterator[str]:
+def table(runs: list[list[Line]]) -> Iterator[str]:
     """Each of girih's workloads with the best that every peer has of it, by each of the two times."""
+    best = [best_of(lines) for lines in runs]
+    peers = [peer for peer in PEERS if any(line["peer"] == peer for lines in runs for line in lines)]
+    heads = ["workload", "girih us", "rate"]
+    for peer in peers:
+        heads += [f"{peer} us", f"{peer} / girih"]
+    yield "Each cell: median of single launches / mean in a window of launches back to back."
+    if len(runs) > 1:
+        yield f"Medians over {len(runs)} runs, with their spread; ratios within a run, with the smallest and the largest."
+    yield "Rates are 10^9 bytes a second, or 10^12 floating point operations where a line counts those.\n"
+    yield row(heads)
+    yield row(["---"] + ["---:"] * (len(heads) - 1))
+    for line in ours(runs):
+        own = of_each_run(runs, line)
+        times = [[float(of_run[time]) for of_run, _ in own] for time in TIMES]
+        cells = [str(line["name"]), figure(times), rate(line, [median(each) for each in times])]
+        for peer in peers:
+            pairs = [
+                [
+                    (their, float(of_run[time]))
+                    for of_run, run in own
+                    if (their := best[run].get((peer, time, workload(line)))) is not None
+                ]
+                for time in TIMES
+            ]
+            if not all(pairs):
+                cells += ["-", "-"]
+                continue
+            theirs = [[their for their, _ in each] for each in pairs]
+            ratios = [[their / our for their, our in each] for each in pairs]
+            cells += [figure(theirs), pair([median(each) for each in ratios], 2) + reach(ratios)]
+        yield row(cells)
+
+
+def ours(runs: list[list[Line]]) -> Iterator[Line]:
+    """girih's lines of the first run, and of each later one those that no earlier has."""
+    seen: set[Key] = set()
+    for lines in runs:
+        of_run = [line for line in lines if line["peer"] == GIRIH and identity(line) not in seen]
+        seen.update(map(identity, of_run))
+        yield from of_run
+
+
+def identity(line: Line) -> Key:
+    return (line.get("name"), *workload(line))
+
+
+def of_each_run(runs: list[list[Line]], line: Line) -> list[tuple[Line, int]]:
+    """The line itself where there is one run; else girih's line of the same name in every run that has it, and which run it is."""
+    if len(runs) == 1:
+        return [(line, 0)]
+    found = []
+    for run, lines in enumerate(runs):
+        same = [own for own in lines if own["peer"] == GIRIH and identity(own) == identity(line)]
+        found += [(own, run) for own in same[:1]]
+    return found
+
+
+def best_of(lines: list[Line]) -> dict[tuple[str, str, Key], float]:
+    """The least that each peer takes of each workload in one run, whichever way it does it."""
     best: dict[tuple[str, str, Key], float] = {}
     for line in lines:
         for time in TIMES:
             place = (str(line["peer"]), time, workload(line))
             best[place] = min(best.get(place, float("inf")), float(line[time]))
-    peers = [peer for peer in PEERS if any(line["peer"] == peer for line in lines)]
-    heads = ["workload", "girih us", "rate"]
-    for peer in peers:
-        heads += [f"{peer} us", f"{peer} / girih"]
-    yield "Each cell: median of single launches / mean in a window of launches back to back."
-    yield "Rates are 10^9 bytes a second, or 10^12 floating point operations where a line counts those.\n"
-    yield row(heads)
-    yield row(["---"] + ["---:"] * (len(heads) - 1))
-    for line in lines:
-        if line["peer"] != GIRIH:
-            continue
-        ours = [float(line[time]) for time in TIMES]
-        cells = [str(line["name"]), pair(ours, 1), rate(line, ours)]
-        for peer in peers:
-            theirs = [best.get((peer, time, workload(line))) for time in TIMES]
-            if None in theirs:
-                cells += ["-", "-"]
-            else:
-                ratios = [their / our for their, our in zip(theirs, ours)]
-                cells += [pair(theirs, 1), pair(ratios, 2)]
-        yield row(cells)
+    return best
+
+
+def figure(times: list[list[float]]) -> str:
+    """Each time's median over the runs, and the spread."""
+    return pair([median(each) for each in times], 1) + spread(times)
+
+
+def spread(times: list[list[float]]) -> str:
+    """Half of how far the largest lies above the smallest, in percent of the median; nothing of a single run."""
+    if max(map(len, times)) < 2:
+        return ""
+    return f" (± {pair([(max(each) - min(each)) / median(each) * 50 for each in times], 1)} %)"
+
+
+def reach(ratios: list[list[float]]) -> str:
+    """The smallest and the largest; nothing of a single run."""
+    if max(map(len, ratios)) < 2:
+        return ""
+    return f" ({' / '.join(f'{min(each):.2f} to {max(each):.2f}' for each in ratios)})"
 
 
 def rate(line: Line, times: list[float]) -> str:

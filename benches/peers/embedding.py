@@ -31,6 +31,41 @@ def run(report: Report) -> None:
             if rows == count:
                 select_backward(report, table, index, gradient, case)
     bags(report)
+    steps(report)
+
+
+def steps(report: Report, rows: int = 1 << 20, columns: int = 128, count: int = 1 << 16) -> None:
+    """Gradients of few rows, and the steps of optimisers on them."""
+    case = {"dtype": "f32", "rows": rows, "columns": columns}
+    slopes = torch.randn(count, columns, device=DEVICE)
+    size = (rows, columns)
+    index = uniform(rows, count)
+
+    def combine() -> torch.Tensor:
+        return torch.sparse_coo_tensor(index[None], slopes, size, check_invariants=False).coalesce()
+
+    time = measure([combine], 20)
+    report.add("torch", "combine_rows", time, **case, data=f"{count} uniform")
+    # Distinct rows in order, as girih's: one in each of as many parts of the table.
+    part = rows // count
+    distinct = torch.arange(0, rows, part, device=DEVICE) + uniform(part, count)
+    gradient = torch.sparse_coo_tensor(distinct[None], slopes, size, is_coalesced=True)
+    optimisers = {
+        "sgd": lambda table: torch.optim.SGD([table], lr=0.125),
+        "adagrad": lambda table: torch.optim.Adagrad([table], lr=0.125),
+        "adam": lambda table: torch.optim.SparseAdam([table], lr=0.125),
+    }
+    for name, make in optimisers.items():
+
+        def measured(name: str = name, make=make) -> None:
+            table = torch.nn.Parameter(torch.randn(rows, columns, device=DEVICE))
+            optimiser = make(table)
+            table.grad = gradient
+            time = measure([optimiser.step], 20)
+            data = f"{count} distinct"
+            report.add("torch", f"sparse_step {name}", time, **case, data=data)
+
+        report.attempt(f"torch sparse step {name}", measured)
 
 
 def bags(report: Report, rows: int = 1 << 20, columns: int = 128) -> None:

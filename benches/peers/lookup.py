@@ -14,6 +14,10 @@ PAGE = 16
 ENTRIES = 64
 ONE_HOT_ROWS = 8192
 """Rows whose one-hot matrix of bf16 takes 128 MiB."""
+FUSED = (8192, 1 << 16, 1024)
+"""Rows that are gathered and multiplied, those of the table, and the extent of the square matrix."""
+WARPS = (2, 4, 8)
+"""Warps of a Triton program."""
 
 
 @triton.jit
@@ -34,11 +38,9 @@ def paged_rows(
 
 
 def run(report: Report) -> None:
-    for section in (along_rows, along_columns, pages):
-        section(report)
-        torch.cuda.empty_cache()
-    for dtype in (torch.float32, torch.bfloat16):
-        one_hot(report, dtype)
+    for part in (along_rows, along_columns, pages, one_hot, fused):
+        # One that fails does not keep the others from being measured.
+        report.attempt(f"lookup {part.__name__}", lambda part=part: part(report))
         torch.cuda.empty_cache()
 
 
@@ -92,46 +94,75 @@ def pages(report: Report) -> None:
     time = measure(rotated(SETS, by_torch), 20)
     report.add("torch", "paged_gather", time, moved=moved + count * 4, way="index_select", **case())
 
-    def by_triton(i: int) -> None:
-        grid = (sequences, ENTRIES)
-        paged_rows[grid](pool[i], narrow[i], offsets, out[i], ENTRIES, COLUMNS, PAGE)
+    for warps in WARPS:
 
-    for values in out:
-        values.fill_(float("nan"))
-    time = measure(rotated(SETS, by_triton), 20)
-    for i in range(SETS):
-        if not torch.equal(out[i], pool[i][table[i].view(-1)]):
-            raise AssertionError("triton gathered wrong pages")
-    report.add("triton", "paged_gather", time, moved=moved, **case())
+        def by_triton(i: int, warps: int = warps) -> None:
+            grid = (sequences, ENTRIES)
+            paged_rows[grid](
+                pool[i], narrow[i], offsets, out[i], ENTRIES, COLUMNS, PAGE, num_warps=warps
+            )
+
+        for values in out:
+            values.fill_(float("nan"))
+        time = measure(rotated(SETS, by_triton), 20)
+        for i in range(SETS):
+            if not torch.equal(out[i], pool[i][table[i].view(-1)]):
+                raise AssertionError("triton gathered wrong pages")
+        report.add("triton", "paged_gather", time, moved=moved, warps=warps, **case())
 
 
-def one_hot(report: Report, dtype: torch.dtype) -> None:
+def one_hot(report: Report) -> None:
     """A gather as cuBLAS can do it: the one-hot matrix of the indices times the table. Making the matrix is not timed."""
     rows = ONE_HOT_ROWS
-    table = [torch.randn(rows, COLUMNS, device=DEVICE).to(dtype) for _ in range(SETS)]
-    index = [uniform(rows, rows) for _ in range(SETS)]
-    matrix = [torch.zeros(rows, rows, device=DEVICE, dtype=dtype) for _ in range(SETS)]
-    for values, places in zip(matrix, index):
-        values.scatter_(1, places.view(-1, 1), 1.0)
-    out = [torch.empty_like(values) for values in table]
-    of_rows = {
-        "dtype": dtype_name(dtype),
-        "rows": rows,
-        "columns": COLUMNS,
-        "data": "uniform",
-    }
-    moved = rows * (2 * COLUMNS * dtype.itemsize + 4)
-    time = measure(rotated(SETS, lambda i: torch.matmul(matrix[i], table[i], out=out[i])))
-    for i in range(SETS):
-        if not torch.equal(out[i], table[i][index[i]]):
-            raise AssertionError("the product with a one-hot matrix is no gather")
-    report.add("cublas", "gather", time, moved=moved, way="one-hot matmul", **of_rows)
-    # A product with the rows gathered, in two calls: what a fused form saves a pass of.
-    weight = torch.randn(COLUMNS, COLUMNS, device=DEVICE).to(dtype)
+    for dtype in (torch.float32, torch.bfloat16):
+        table = [torch.randn(rows, COLUMNS, device=DEVICE).to(dtype) for _ in range(SETS)]
+        index = [uniform(rows, rows) for _ in range(SETS)]
+        matrix = [torch.zeros(rows, rows, device=DEVICE, dtype=dtype) for _ in range(SETS)]
+        for values, places in zip(matrix, index):
+            values.scatter_(1, places.view(-1, 1), 1.0)
+        out = [torch.empty_like(values) for values in table]
+
+        def product(i: int, matrix: list = matrix, table: list = table, out: list = out) -> object:
+            return torch.matmul(matrix[i], table[i], out=out[i])
+
+        time = measure(rotated(SETS, product))
+        for i in range(SETS):
+            if not torch.equal(out[i], table[i][index[i]]):
+                raise AssertionError(f"the product with a one-hot matrix of {dtype} is no gather")
+        report.add(
+            "cublas",
+            "gather",
+            time,
+            moved=rows * (2 * COLUMNS * dtype.itemsize + 4),
+            way="one-hot matmul",
+            dtype=dtype_name(dtype),
+            rows=rows,
+            columns=COLUMNS,
+            data="uniform",
+        )
+
+
+def fused(report: Report) -> None:
+    """Gathered rows times a matrix in two calls: what a fused form saves a pass of."""
+    rows, extent, columns = FUSED
+    dtype = torch.bfloat16
+    table = [torch.randn(extent, columns, device=DEVICE).to(dtype) for _ in range(SETS)]
+    index = [uniform(extent, rows) for _ in range(SETS)]
+    weight = torch.randn(columns, columns, device=DEVICE).to(dtype)
+    out = [torch.empty(rows, columns, device=DEVICE, dtype=dtype) for _ in range(SETS)]
 
     def rows_times_weight(i: int) -> object:
         return torch.matmul(torch.index_select(table[i], 0, index[i]), weight, out=out[i])
 
     time = measure(rotated(SETS, rows_times_weight))
-    flops = 2 * rows * COLUMNS * COLUMNS
-    report.add("cublas", "gather_matmul", time, flops=flops, way="index_select, matmul", **of_rows)
+    report.add(
+        "cublas",
+        "gather_matmul",
+        time,
+        flops=2 * rows * columns * columns,
+        way="index_select, matmul",
+        dtype=dtype_name(dtype),
+        rows=rows,
+        columns=columns,
+        data=f"of {extent} rows",
+    )

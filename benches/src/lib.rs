@@ -10,6 +10,7 @@ mod buffers;
 pub mod collectives;
 mod data;
 mod error;
+pub mod gathered_product;
 pub mod host;
 pub mod lookups;
 mod measurement;
@@ -19,6 +20,7 @@ pub mod products;
 mod random;
 mod relative_error;
 pub mod sorting;
+pub mod sparse;
 pub mod tensor_cores;
 mod timing;
 mod verify;
@@ -48,6 +50,10 @@ pub struct Run {
     pub bags: Vec<bags::Measurement>,
     /// The lookups that were measured, and were right.
     pub lookups: Vec<lookups::Measurement>,
+    /// The gradients of few rows that were measured, and were right.
+    pub sparse: Vec<sparse::Measurement>,
+    /// The products of gathered rows that were measured, and were right.
+    pub gathered_products: Vec<gathered_product::Measurement>,
     /// What calls cost the host.
     pub host: Vec<host::Measurement>,
     /// The products by tensor cores that were measured, and were right.
@@ -120,6 +126,8 @@ pub fn run(client: &Client, options: &Options) -> Run {
     run_products(client, options, &mut run);
     run_tensor_cores(client, options, &mut run);
     run_bags(client, options, &mut run);
+    run_sparse(client, options, &mut run);
+    run_gathered_products(client, options, &mut run);
     run
 }
 
@@ -198,6 +206,36 @@ fn run_bags(client: &Client, options: &Options, run: &mut Run) {
             let taken = Measurement::take(client, workload, *schedule);
             let kept = run.taken(name, 72, taken, Measurement::row);
             run.bags.extend(kept);
+        }
+    }
+}
+
+/// The same of gradients of few rows.
+fn run_sparse(client: &Client, options: &Options, run: &mut Run) {
+    use sparse::{Measurement, Plan};
+    if options.sparse().is_empty() {
+        return;
+    }
+    println!("{}", Measurement::header());
+    for Plan { workload, schedule } in options.sparse() {
+        let name = workload.name();
+        if run.does(&name, 56, workload.supported(client)) {
+            let taken = Measurement::take(client, workload, *schedule);
+            let kept = run.taken(name, 56, taken, Measurement::row);
+            run.sparse.extend(kept);
+        }
+    }
+}
+
+/// The same of products of gathered rows.
+fn run_gathered_products(client: &Client, options: &Options, run: &mut Run) {
+    use gathered_product::{Measurement, Plan};
+    for Plan { workload, schedule } in options.gathered_products() {
+        let name = workload.name();
+        if run.does(&name, 56, workload.supported(client)) {
+            let taken = Measurement::take(client, workload, *schedule);
+            let kept = run.taken(name, 56, taken, Measurement::row);
+            run.gathered_products.extend(kept);
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use crate::bags;
 use crate::collectives;
+use crate::gathered_product;
 use crate::lookups;
 use crate::products;
 use crate::sorting;
+use crate::sparse;
 use crate::tensor_cores;
 use crate::timing::Schedule;
 use crate::workload::{Data, Dtype, Op, Way, Workload};
@@ -36,6 +38,8 @@ pub struct Options {
     tensor_cores: Vec<tensor_cores::Workload>,
     bags: Vec<bags::Plan>,
     lookups: Vec<lookups::Plan>,
+    sparse: Vec<sparse::Plan>,
+    gathered_products: Vec<gathered_product::Plan>,
 }
 
 /// How much a device can be asked for.
@@ -53,6 +57,8 @@ struct Scale {
     copied_widths: &'static [usize],
     /// Bytes of rows that are gathered by bulk copies, and how many rows a cube has.
     bulk: &'static [(usize, &'static [usize])],
+    /// Bytes of rows that are gathered by cubes that stay, and how many of them a processor and packets a unit has.
+    ahead: (&'static [usize], &'static [[usize; 2]]),
 }
 
 /// Fills the memory of a data centre's GPU past its caches.
@@ -90,6 +96,10 @@ const LARGE: Scale = Scale {
         (2048, &[4, 8, 16]),
         (4096, &[4, 8]),
     ],
+    ahead: (
+        &[64, 128, 256, 512, 1024],
+        &[[8, 1], [8, 2], [6, 2], [4, 4], [6, 4], [16, 2]],
+    ),
 };
 
 /// Done within a minute on the host's cores, a software driver of Vulkan included.
@@ -107,6 +117,7 @@ const SMALL: Scale = Scale {
     pipelines: &[],
     copied_widths: &[512],
     bulk: &[],
+    ahead: (&[], &[]),
 };
 
 impl Options {
@@ -123,6 +134,8 @@ impl Options {
             tensor_cores: tensor_cores::workloads(client),
             bags: bags::plans(client),
             lookups: lookups::plans(client),
+            sparse: sparse::plans(client),
+            gathered_products: gathered_product::plans(client),
             ..options
         }
     }
@@ -150,6 +163,14 @@ impl Options {
             let columns = width / Dtype::F32.size();
             let of_width = Workload::gather(Dtype::F32, rows, columns);
             workloads.extend(cubes.iter().map(|rows| of_width.bulk(*rows)));
+        }
+        let (widths, cubes) = scale.ahead;
+        for width in widths {
+            let of_width = Workload::gather(Dtype::F32, rows, width / Dtype::F32.size());
+            let of_cubes = cubes.iter().flat_map(|&[cubes, packets]| {
+                [false, true].map(|streams| of_width.ahead(cubes, packets, streams))
+            });
+            workloads.extend(of_cubes);
         }
         // As many rows as a product with a one-hot matrix can be asked for.
         for dtype in [Dtype::F32, Dtype::Bf16] {
@@ -203,6 +224,8 @@ impl Options {
             tensor_cores: vec![],
             bags: vec![],
             lookups: vec![],
+            sparse: vec![],
+            gathered_products: vec![],
         }
     }
 
@@ -210,12 +233,16 @@ impl Options {
     pub fn only(mut self, filters: &[String]) -> Self {
         let wanted =
             |name: String| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
-        let names = |text: &str| filters.iter().any(|filter| filter.contains(text));
+        // Trials, which have to be asked for: where one by bulk copies fails it takes the device with it.
+        let asked = |word| filters.iter().any(|filter: &String| filter.contains(word));
+        let (bulk, ahead) = (asked("bulk"), asked("ahead"));
+        let pipelined = asked("scan") || asked("pipelined");
         self.plans.retain(|plan| match plan.workload.way {
             Way::Launcher => true,
-            // Trials, which have to be asked for: where one fails it takes the device with it.
-            Way::Bulk(_) | Way::Path(_) => names("bulk"),
-            Way::Pipelined(_) => names("scan") || names("pipelined"),
+            Way::Ahead(_) => ahead,
+            Way::Bulk(_) => bulk,
+            Way::Path(_) => bulk || asked("by "),
+            Way::Pipelined(_) => pipelined,
         });
         self.plans.retain(|plan| wanted(plan.workload.name()));
         self.collectives.retain(|plan| wanted(plan.workload.name()));
@@ -227,6 +254,9 @@ impl Options {
         self.tensor_cores.retain(|workload| wanted(workload.name()));
         self.bags.retain(|plan| wanted(plan.workload.name()));
         self.lookups.retain(|plan| wanted(plan.workload.name()));
+        self.sparse.retain(|plan| wanted(plan.workload.name()));
+        self.gathered_products
+            .retain(|plan| wanted(plan.workload.name()));
         self
     }
 
@@ -248,6 +278,16 @@ impl Options {
     /// Which products by tensor cores will be measured, last of all.
     pub fn tensor_cores(&self) -> &[tensor_cores::Workload] {
         &self.tensor_cores
+    }
+
+    /// Which gradients of few rows will be measured, after segments and bags.
+    pub fn sparse(&self) -> &[sparse::Plan] {
+        &self.sparse
+    }
+
+    /// Which products of gathered rows will be measured, after those.
+    pub fn gathered_products(&self) -> &[gathered_product::Plan] {
+        &self.gathered_products
     }
 
     /// Which lookups will be measured, after the plans.

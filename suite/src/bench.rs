@@ -16,6 +16,8 @@ mod burn;
 #[cfg(feature = "burn")]
 mod calls;
 #[cfg(feature = "burn")]
+mod embeddings;
+#[cfg(feature = "burn")]
 mod host_burn;
 #[cfg(feature = "burn")]
 mod layers;
@@ -79,12 +81,18 @@ fn of_burn(rt: &Rt, filters: &[String]) -> (Vec<Value>, Vec<String>) {
     let (measured, mut failed) = burn::run(rt, filters);
     let (rivals, failed_rivals) = rivals::run(rt, filters);
     failed.extend(failed_rivals);
+    let (embeddings, failed_embeddings) = embeddings::run(rt, filters);
+    failed.extend(failed_embeddings);
     let (layers, failed_layers) = layers::run(rt, filters);
     failed.extend(failed_layers);
     let (products, failed_products) = matmul::run(rt, filters);
     failed.extend(failed_products);
     let measured = measured.iter().map(burn::Measurement::json);
-    let others = rivals.into_iter().chain(layers).chain(products);
+    let others = rivals
+        .into_iter()
+        .chain(embeddings)
+        .chain(layers)
+        .chain(products);
     (measured.chain(others).collect(), failed)
 }
 
@@ -112,14 +120,17 @@ impl Outcome {
             collectives,
             sorts,
             bags,
+            sparse,
+            gathered_products,
             lookups,
             host,
             products,
             tensor_cores,
             ..
         } = &self.run;
-        let kernels = measured.len() + collectives.len() + sorts.len() + bags.len();
-        let kernels = kernels + lookups.len() + tensor_cores.len() + products.len();
+        let kernels = measured.len() + collectives.len() + sorts.len() + bags.len() + sparse.len();
+        let kernels =
+            kernels + lookups.len() + tensor_cores.len() + products.len() + gathered_products.len();
         kernels + host.len() + self.burn.len()
     }
 
@@ -136,6 +147,9 @@ fn write(outcome: &Outcome, path: &Path) -> std::io::Result<()> {
     lines(&mut file, run.collectives.iter().map(serde_json::to_string))?;
     lines(&mut file, run.sorts.iter().map(serde_json::to_string))?;
     lines(&mut file, run.bags.iter().map(serde_json::to_string))?;
+    lines(&mut file, run.sparse.iter().map(serde_json::to_string))?;
+    let products = run.gathered_products.iter();
+    lines(&mut file, products.map(serde_json::to_string))?;
     lines(
         &mut file,
         run.tensor_cores.iter().map(serde_json::to_string),

@@ -2,6 +2,7 @@
 // CubeCL's macro writes undocumented twins of the kernels.
 #![allow(missing_docs)]
 
+pub mod ahead;
 pub mod bulk;
 
 use crate::check;

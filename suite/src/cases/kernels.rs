@@ -12,10 +12,12 @@ pub mod matmul;
 mod memory;
 mod misuse;
 pub(super) mod model;
+mod nothing;
 mod paged;
 mod parts;
 mod random_lists;
 mod refusals;
+mod runs;
 pub mod scan;
 mod scatter;
 pub mod segment;
@@ -40,11 +42,14 @@ pub fn cases() -> Vec<Case> {
         histogram::cases(),
         hopper::all_cases(),
         memory::cases(),
+        memory::rows::cases(),
+        nothing::cases(),
         random_lists::cases(),
         scatter::cases(),
         paged::cases(),
         parts::cases(),
         refusals::cases(),
+        runs::cases(),
         scan::cases(),
         segment::cases(),
         segment::bag::cases(),

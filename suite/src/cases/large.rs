@@ -1,8 +1,12 @@
 //! Offsets of more than 31 and 32 bits: starts and numbers far past the end of small memory, and tensors that are as large.
 
 pub mod lists;
+pub mod rows;
 pub mod sorted_lists;
 
+use std::fs::File;
+
+use cubecl::future::block_on;
 use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use cubecl::server::Handle;
@@ -61,6 +65,31 @@ const ROOM_U32: Need = Need {
     what: "room for 2^32 elements of u32, six times over",
     met: |rt| has_room(rt, 4 * ROWS_32 * COLUMNS),
 };
+
+/// What a case of much memory holds, so that no other has as much at the same time, in whichever process: several share a GPU.
+struct Alone<'a> {
+    rt: &'a Rt,
+    _lock: File,
+}
+
+impl<'a> Alone<'a> {
+    /// Waits until it is alone.
+    fn new(rt: &'a Rt) -> Result<Self, String> {
+        let path = std::env::temp_dir().join(format!("girih-large-{}.lock", rt.name()));
+        let said = |error: std::io::Error| format!("{}: {error}", path.display());
+        let lock = File::create(&path).map_err(said)?;
+        lock.lock().map_err(said)?;
+        Ok(Self { rt, _lock: lock })
+    }
+}
+
+impl Drop for Alone<'_> {
+    /// Gives the memory back, and waits until that is done. The lock goes with its file; a failure is one of the case's own.
+    fn drop(&mut self) {
+        let _ = self.rt.client.memory_cleanup();
+        let _ = block_on(self.rt.client.sync());
+    }
+}
 
 /// Whether a buffer of so many bytes is one that the device gives, and a small part of its memory: others use it too.
 fn has_room(rt: &Rt, bytes: usize) -> bool {
@@ -199,6 +228,12 @@ fn pick<E: Numeric>(
     TileViewMut::<E, shape![32]>::of(tile).store(&cube, run, 0u32);
 }
 
+/// The row at the 2^31st element, or in the middle of a table that has not got it.
+const fn turn(rows: usize) -> usize {
+    let turn = (1 << 31) / COLUMNS;
+    if turn < rows { turn } else { rows / 2 }
+}
+
 /// A table whose elements are more than 31 bits can count, and what the host knows of some of its rows.
 struct Large<'a, E> {
     rt: &'a Rt,
@@ -214,17 +249,7 @@ impl<'a, E: CubeElement + Numeric + Exact> Large<'a, E> {
         let elem: ElemType = E::elem_type_native();
         let buffer: Handle = rt.client.empty(rows * COLUMNS * elem.size());
         let table = TensorHandle::new(buffer, vec![rows, COLUMNS], vec![COLUMNS, 1], elem);
-        let turns = [0, (1 << 31) / COLUMNS, (1 << 32) / COLUMNS];
-        let around = turns
-            .iter()
-            .flat_map(|turn| [turn.wrapping_sub(1), *turn, turn + 1]);
-        let mut known: Vec<i32> = around
-            .chain([rows - 1])
-            .filter(|&row| row < rows)
-            .map(|row| row as i32)
-            .collect();
-        // Not in order, so that neighbours in the list are no neighbours in memory.
-        known.rotate_left(2);
+        let known = Self::known(rows);
         let values = (0..known.len() * COLUMNS).map(|at| small(at, 7)).collect();
         Self {
             rt,
@@ -232,6 +257,19 @@ impl<'a, E: CubeElement + Numeric + Exact> Large<'a, E> {
             rows: known,
             values,
         }
+    }
+
+    /// Rows of a table, each with one that 31 or 32 bits would take for it.
+    fn known(rows: usize) -> Vec<i32> {
+        let turns = [0, turn(rows), (1 << 32) / COLUMNS];
+        let around = turns
+            .iter()
+            .flat_map(|turn| [turn.wrapping_sub(1), *turn, turn + 1]);
+        let around = around.filter(|&row| row < rows - 1).chain([rows - 1]);
+        let mut known: Vec<i32> = around.map(|row| row as i32).collect();
+        // Not in order, so that neighbours in the list are no neighbours in memory.
+        known.rotate_left(2);
+        known
     }
 
     fn len(&self) -> usize {
@@ -363,18 +401,22 @@ fn sets<E: CubeElement + Numeric + Exact>(rt: &Rt, rows: usize) -> Result<(), St
 }
 
 fn reaches_the_2_pow_31st_element(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     sets::<u8>(rt, ROWS_31)
 }
 
 fn reaches_the_2_pow_32nd_element(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     sets::<u8>(rt, ROWS_32)
 }
 
 fn moves_9_gigabytes_of_bf16(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     sets::<bf16>(rt, ROWS_BF16)
 }
 
 fn adds_past_the_2_pow_32nd_element(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     let large = Large::<u32>::new(rt, ROWS_32);
     large.scatter(&large.values, ScatterMode::Set)?;
     let more: Vec<u32> = (0..large.values.len()).map(|at| small(at, 11)).collect();

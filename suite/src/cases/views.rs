@@ -12,6 +12,8 @@ pub mod instructions;
 pub mod lists;
 mod model;
 pub mod partitions;
+pub mod policies;
+pub mod starts;
 pub mod stores;
 
 cases! {
@@ -19,19 +21,11 @@ cases! {
     gathers_columns_masked_as_the_second_example,
     scatters_rows_as_the_third_example,
     pads_with_every_padding,
-    follows_every_bounds_policy,
-    keeps_the_smallest_offence,
-    takes_the_extremes_of_32_bit_indices,
-    takes_the_extremes_of_64_bit_indices needs [needs::I64, needs::U64],
-    masks_starts_on_either_side,
-    moves_vectors_from_any_start,
     runs_the_kernel_of_the_design,
     streams_a_tile_larger_than_the_registers,
     reads_through_expanded_strides,
     makes_tiles_of_nothing,
-    refuses_stores_that_would_split_a_vector,
     refuses_an_order_that_is_no_permutation,
-    refuses_report_without_a_reporter,
 }
 
 const ONE_CUBE: CubeCount = CubeCount::Static(1, 1, 1);
@@ -168,245 +162,6 @@ fn pads_with_every_padding(rt: &Rt) -> Result<(), Error> {
         "the padding, not poison"
     );
     assert_eq!(got[3..], [f32::INFINITY, f32::NEG_INFINITY, -2.5]);
-    Ok(())
-}
-
-#[cube(launch_unchecked)]
-fn by_policy<I: Int>(x: &[u32], indices: &[I], out: &mut [u32], #[comptime] bounds: Bounds) {
-    let cube = this_cube();
-    let list = TileView::<I, shape![8]>::of(indices).load(&cube, 0);
-    let view = GatherScatterView::<u32, shape![8], 0>::of(x).bounds(bounds);
-    let tile = view.load_masked(&cube, comptime!(Pad(77u32)), &list);
-    TileViewMut::<u32, shape![8]>::of(out).store(&cube, tile, 0);
-}
-
-fn under<I: Int + CubeElement>(
-    rt: &Rt,
-    x: &[u32],
-    indices: [I; 8],
-    bounds: Bounds,
-) -> Result<Vec<u32>, Error> {
-    let (x, list, out) = (rt.put(x), rt.put(&indices), rt.poisoned::<u32>(8));
-    // SAFETY: the load is masked, the store covers `out`.
-    unsafe {
-        by_policy::launch_unchecked::<I>(
-            &rt.client,
-            ONE_CUBE,
-            rt.cube_dim(),
-            x.arg(),
-            list.arg(),
-            out.arg(),
-            bounds,
-        );
-    }
-    rt.read(&out)
-}
-
-fn follows_every_bounds_policy(rt: &Rt) -> Result<(), Error> {
-    let x = [10, 11, 12];
-    let indices = [0i32, 2, 3, -1, -3, -4, i32::MAX, i32::MIN];
-    let p = 77;
-    assert_same(
-        &under(rt, &x, indices, Bounds::Mask)?,
-        &[10, 12, p, p, p, p, p, p],
-    );
-    assert_same(
-        &under(rt, &x, indices, Bounds::Clamp)?,
-        &[10, 12, 12, 10, 10, 10, 12, 10],
-    );
-    assert_same(
-        &under(rt, &x, indices, Bounds::Wrap)?,
-        &[10, 12, p, 12, 10, p, p, p],
-    );
-    Ok(())
-}
-
-fn takes_the_extremes_of_32_bit_indices(rt: &Rt) -> Result<(), Error> {
-    let x: Vec<u32> = (0..200).collect();
-    let p = 77;
-    assert_same(
-        &under(
-            rt,
-            &x,
-            [0u32, 199, 200, u32::MAX, 1 << 31, 3, 4, 5],
-            Bounds::Mask,
-        )?,
-        &[0, 199, p, p, p, 3, 4, 5],
-    );
-    assert_same(
-        &under(
-            rt,
-            &x,
-            [0i32, 199, 200, i32::MAX, i32::MIN, -1, -200, -201],
-            Bounds::Wrap,
-        )?,
-        &[0, 199, p, p, p, 199, 0, p],
-    );
-    Ok(())
-}
-
-fn takes_the_extremes_of_64_bit_indices(rt: &Rt) -> Result<(), Error> {
-    let x: Vec<u32> = (0..200).collect();
-    let p = 77;
-    assert_same(
-        &under(
-            rt,
-            &x,
-            [
-                0i64,
-                199,
-                200,
-                -1,
-                i64::MAX,
-                i64::MIN,
-                1 << 32,
-                (1 << 32) + 1,
-            ],
-            Bounds::Mask,
-        )?,
-        &[0, 199, p, p, p, p, p, p],
-    );
-    assert_same(
-        &under(
-            rt,
-            &x,
-            [
-                -1i64,
-                -200,
-                -201,
-                i64::MAX,
-                i64::MIN,
-                -(1 << 32),
-                5,
-                -(1 << 32) - 1,
-            ],
-            Bounds::Wrap,
-        )?,
-        &[199, 0, p, p, p, p, 5, p],
-    );
-    assert_same(
-        &under(
-            rt,
-            &x,
-            [0u64, 199, 200, u64::MAX, 1 << 32, 1 << 63, 7, 8],
-            Bounds::Mask,
-        )?,
-        &[0, 199, p, p, p, p, 7, 8],
-    );
-    Ok(())
-}
-
-#[cube(launch_unchecked)]
-fn reporting(x: &[u32], indices: &[i32], record: &[Atomic<u32>], out: &mut [u32]) {
-    let cube = this_cube();
-    let list = TileView::<i32, shape![8]>::of(indices).load(&cube, 0);
-    let view = GatherScatterView::<u32, shape![8], 0>::of(x).report(Reporter::new(record, 100u32));
-    let tile = view.load_masked(&cube, Zero, &list);
-    TileViewMut::<u32, shape![8]>::of(out).store(&cube, tile, 0);
-}
-
-fn keeps_the_smallest_offence(rt: &Rt) -> Result<(), Error> {
-    let x = rt.put(&[10u32, 11, 12]);
-    for (indices, want) in [([0, 1, 2, 9, 1, -1, 0, 4], 103), ([0; 8], u32::MAX)] {
-        let (list, record, out) = (rt.put(&indices), rt.put(&[u32::MAX]), rt.poisoned::<u32>(8));
-        // SAFETY: the load is masked, the store covers `out`.
-        unsafe {
-            reporting::launch_unchecked(
-                &rt.client,
-                ONE_CUBE,
-                rt.cube_dim(),
-                x.arg(),
-                list.arg(),
-                record.arg(),
-                out.arg(),
-            );
-        }
-        let in_range = |index: i32| {
-            usize::try_from(index)
-                .ok()
-                .and_then(|index| [10, 11, 12].get(index).copied())
-        };
-        let values: Vec<u32> = indices.map(|index| in_range(index).unwrap_or(0)).into();
-        assert_same(&rt.read(&out)?, &values);
-        assert_same(&rt.read(&record)?, &[want]);
-    }
-    Ok(())
-}
-
-#[cube(launch_unchecked)]
-fn from_start(x: &Tensor<u32>, starts: &[i32], out: &mut Tensor<u32>) {
-    let cube = this_cube();
-    let list = TileView::<i32, shape![1]>::of(starts).load(&cube, 0);
-    let view = GatherScatterView::<u32, shape![1, 6], 0>::of(x);
-    let tile = view.load_masked(&cube, comptime!(Pad(9u32)), (&list, starts[1]));
-    TileViewMut::<u32, shape![1, 6]>::of(out).store(&cube, tile, (0, 0));
-}
-
-fn masks_starts_on_either_side(rt: &Rt) -> Result<(), Error> {
-    let x = rt.put_tensor(&[0u32, 1, 2, 3], &[1, 4]);
-    let cases = [
-        (-2, [9, 9, 0, 1, 2, 3]),
-        (3, [3, 9, 9, 9, 9, 9]),
-        (-7, [9; 6]),
-        (i32::MAX - 6, [9; 6]),
-        (i32::MIN, [9; 6]),
-    ];
-    for (start, want) in cases {
-        let starts = rt.put(&[0, start]);
-        let out = rt.poisoned_tensor::<u32>(&[1, 6], &[6, 1]);
-        // SAFETY: the load is masked, the store covers `out`.
-        unsafe {
-            from_start::launch_unchecked(
-                &rt.client,
-                ONE_CUBE,
-                rt.cube_dim(),
-                x.arg(),
-                starts.arg(),
-                out.arg(),
-            );
-        }
-        assert_same(&rt.read_tensor(&out)?, &want);
-    }
-    Ok(())
-}
-
-#[cube(launch_unchecked)]
-fn vectors_from_start<N: Size>(
-    x: &Tensor<Vector<u32, N>>,
-    starts: &[u32],
-    out: &mut Tensor<Vector<u32, N>>,
-) {
-    let cube = this_cube();
-    let rows = TileView::<u32, shape![2]>::of(starts).load(&cube, 1);
-    let view = GatherScatterView::<u32, shape![2, 8], 0>::of(x);
-    let tile = view.load_masked(&cube, comptime!(Pad(99u32)), (&rows, starts[0]));
-    TileViewMut::<u32, shape![2, 8]>::of(out).store(&cube, tile, (0, 0));
-}
-
-fn moves_vectors_from_any_start(rt: &Rt) -> Result<(), Error> {
-    let values: Vec<u32> = (0..48).collect();
-    let x = rt.put_tensor(&values, &[4, 12]);
-    for start in [0u32, 4, 8, 1, 3, 6, 11, 12, 13] {
-        let starts = rt.put(&[start, 0, 3, 9]);
-        let out = rt.poisoned_tensor::<u32>(&[2, 8], &[8, 1]);
-        // SAFETY: the load is masked, the store covers `out`.
-        unsafe {
-            vectors_from_start::launch_unchecked(
-                &rt.client,
-                ONE_CUBE,
-                rt.cube_dim(),
-                4,
-                x.arg(),
-                starts.arg(),
-                out.arg(),
-            );
-        }
-        let row = |row: u32| {
-            (start..start + 8).map(move |c| if row < 4 && c < 12 { 12 * row + c } else { 99 })
-        };
-        let want: Vec<u32> = row(3).chain(row(9)).collect();
-        assert_same(&rt.read_tensor(&out)?, &want);
-    }
     Ok(())
 }
 
@@ -551,35 +306,6 @@ pub(super) fn assert_refused(rt: &Rt, out: &Buffer<u32>, text: &str) {
 }
 
 #[cube(launch_unchecked)]
-fn split_vector<N: Size>(start: u32, indices: &[u32], out: &mut Tensor<Vector<u32, N>>) {
-    let cube = this_cube();
-    let list = TileView::<u32, shape![1]>::of(indices).load(&cube, 0);
-    let tile = Tile::<u32, shape![1, 4]>::full(1u32);
-    GatherScatterViewMut::<u32, shape![1, 4], 0>::of(out).store_masked(&cube, tile, (&list, start));
-}
-
-fn refuses_stores_that_would_split_a_vector(rt: &Rt) {
-    let (list, out) = (rt.put(&[0u32]), rt.put_tensor(&[0u32; 16], &[2, 8]));
-    // SAFETY: the kernel is refused.
-    unsafe {
-        split_vector::launch_unchecked(
-            &rt.client,
-            ONE_CUBE,
-            rt.cube_dim(),
-            4,
-            1,
-            list.arg(),
-            out.arg(),
-        );
-    }
-    assert_refused(
-        rt,
-        &out.storage,
-        "girih: GatherScatterViewMut::store: a tile of extents [1, 4]",
-    );
-}
-
-#[cube(launch_unchecked)]
 fn disordered(x: &Tensor<u32>, out: &mut Tensor<u32>) {
     let cube = this_cube();
     let tile = TileView::<u32, shape![2, 2]>::of(x)
@@ -601,26 +327,5 @@ fn refuses_an_order_that_is_no_permutation(rt: &Rt) {
         rt,
         &out.storage,
         "girih: TileView::order: [1, 1]; a permutation of 0..2 is needed",
-    );
-}
-
-fn refuses_report_without_a_reporter(rt: &Rt) {
-    let (x, list, out) = (rt.put(&[1u32]), rt.put(&[0i32; 8]), rt.put(&[0u32; 8]));
-    // SAFETY: the kernel is refused.
-    unsafe {
-        by_policy::launch_unchecked::<i32>(
-            &rt.client,
-            ONE_CUBE,
-            rt.cube_dim(),
-            x.arg(),
-            list.arg(),
-            out.arg(),
-            Bounds::Report,
-        );
-    }
-    assert_refused(
-        rt,
-        &out,
-        "girih: GatherScatterView::bounds: Bounds::Report; call `report(reporter)`",
     );
 }

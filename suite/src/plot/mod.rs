@@ -13,7 +13,8 @@ use lines::Line;
 /// What is drawn, and where it goes.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// A folder of measurements, such as one of benches/results: every line of JSON of its *.jsonl and *.log files
+    /// A folder of measurements, such as one of benches/results: every line of JSON of its *.jsonl and *.log files. Of runs in folders
+    /// run-* of it, the medians are taken
     results: PathBuf,
     /// Where the pictures go
     #[arg(long, value_name = "DIR", default_value = "docs/src/img")]
@@ -202,11 +203,32 @@ not a measurement
         assert!(written.iter().all(|path| path.exists()));
         let once = std::fs::read_to_string(&page).unwrap();
         assert!(once.starts_with("# A\n") && once.ends_with("end\n") && !once.contains("old"));
-        assert!(once.contains("| gather f32 1024x16 |"), "{once}");
+        let row = "| gather f32 1024x16 | 0.3 / 0.2 | 676 | 0.6 / 0.3 (2.00 / 1.50) | - |";
+        assert!(once.contains(row), "{once}");
         plot(&options).unwrap();
         assert_eq!(std::fs::read_to_string(&page).unwrap(), once);
         std::fs::write(&page, "no part for it").unwrap();
         assert!(plot(&options).unwrap_err().contains("<!-- measured -->"));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn the_runs_of_a_folder_become_their_medians() {
+        let folder = std::env::temp_dir().join(format!("girih-plot-runs-{}", std::process::id()));
+        for (run, window) in [("run-1", "5.0"), ("run-2", "1.0"), ("run-3", "4.0")] {
+            let run = folder.join(run);
+            std::fs::create_dir_all(&run).unwrap();
+            let text = RUN.replace("\"window_us\":1.1", &format!("\"window_us\":{window}"));
+            std::fs::write(run.join("bench.jsonl"), text).unwrap();
+        }
+        let lines = lines::read(&folder).unwrap();
+        assert_eq!(lines.len(), measured().len());
+        let gather = lines.iter().find(|line| line.name == "gather f32 1024x128");
+        assert_eq!(gather.unwrap().window_us, 4.0);
+        // Configurations of a peer stay apart.
+        let triton = lines.iter().filter(|line| line.peer == "triton");
+        let times: Vec<f64> = triton.map(|line| line.window_us).collect();
+        assert_eq!(times, [0.4, 0.3, 1.1]);
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

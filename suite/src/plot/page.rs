@@ -5,7 +5,8 @@ use super::lines::{Line, best};
 const BEGIN: &str = "<!-- measured -->\n";
 const END: &str = "<!-- end of measured -->";
 
-/// Every workload of girih's with what each peer takes of it: microseconds by the window, and in times of girih's own.
+/// Every workload of girih's with what each peer takes of it: microseconds by single launches and by the window, and in times of
+/// girih's own.
 pub(super) fn table(lines: &[Line], source: &str) -> String {
     let mut peers: Vec<&str> = vec![];
     for line in lines {
@@ -20,7 +21,7 @@ pub(super) fn table(lines: &[Line], source: &str) -> String {
             .map(|peer| format!("{peer} us (times girih's)")),
     );
     let mut table = format!(
-        "From `{source}`: means in windows of launches back to back.\n\n{}{}",
+        "From `{source}`: medians of single launches / means in windows of launches back to back; GB/s by the window.\n\n{}{}",
         row(&heads),
         row(&["---"]
             .into_iter()
@@ -32,14 +33,15 @@ pub(super) fn table(lines: &[Line], source: &str) -> String {
         let rate = line
             .gb_per_s()
             .map_or("-".into(), |rate| format!("{rate:.0}"));
-        let mut cells = vec![line.name.clone(), format!("{:.1}", line.window_us), rate];
+        let mut cells = vec![line.name.clone(), times(line), rate];
         let others = best(lines, &line.workload);
         for peer in &peers {
             let their = others.iter().find(|one| one.peer == *peer);
             cells.push(their.map_or("-".into(), |their| {
                 format!(
-                    "{:.1} ({:.2})",
-                    their.window_us,
+                    "{} ({:.2} / {:.2})",
+                    times(their),
+                    their.median_us / line.median_us,
                     their.window_us / line.window_us
                 )
             }));
@@ -47,6 +49,11 @@ pub(super) fn table(lines: &[Line], source: &str) -> String {
         table += &row(&cells);
     }
     table
+}
+
+/// By single launches, and by the window.
+fn times(line: &Line) -> String {
+    format!("{:.1} / {:.1}", line.median_us, line.window_us)
 }
 
 fn row(cells: &[String]) -> String {

@@ -107,6 +107,12 @@ mod tests {
 
     /// A folder as `run` stages it, with `suite` as its program; `run.sh` is started in it.
     fn run_packed(name: &str, suite: &str) -> (bool, String) {
+        let (green, summary, _) = run_packed_with(name, suite, &[]);
+        (green, summary)
+    }
+
+    /// The same with more arguments; the third is the table of what was measured, if one was made.
+    fn run_packed_with(name: &str, suite: &str, more: &[&str]) -> (bool, String, String) {
         let folder = std::env::temp_dir().join(format!("girih-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let program = folder.join("program");
@@ -116,10 +122,15 @@ mod tests {
         stage_files(&stage, &program).unwrap();
         let results = folder.join("results");
         let mut command = Command::new(stage.join("run.sh"));
-        let green = process::succeeds(command.args(["--no-peers", "--out"]).arg(&results));
+        command
+            .args(["--no-peers", "--out"])
+            .arg(&results)
+            .args(more);
+        let green = process::succeeds(&mut command);
         let summary = fs::read_to_string(results.join("summary.txt")).unwrap();
+        let compared = fs::read_to_string(results.join("compare.log")).unwrap_or_default();
         fs::remove_dir_all(&folder).unwrap();
-        (green, summary)
+        (green, summary, compared)
     }
 
     const GREEN: &str = "#!/bin/sh
@@ -162,6 +173,41 @@ esac
         let (green, summary) = run_packed("pack-empty", "#!/bin/sh\n");
         assert!(!green, "{summary}");
         assert!(summary.contains("no test ran"), "{summary}");
+    }
+
+    /// A suite that takes 10 us in the first run, and 2 us longer in each later one.
+    const MEASURES: &str = r#"#!/bin/sh
+[ "$1" = bench ] || exit 0
+[ "$7 $8" = "gather f32 sort" ] || exit 3
+times=$(dirname "$0")/times
+echo >>"$times"
+us=$((8 + 2 * $(wc -l <"$times")))
+echo "{\"peer\":\"girih\",\"name\":\"gather\",\"op\":\"gather\",\"bytes\":24000,\"median_us\":$us,\"window_us\":$us}" >"$5"
+"#;
+
+    #[test]
+    fn the_packed_script_compares_the_medians_of_runs() {
+        let more = [
+            "--no-tests",
+            "--runs",
+            "3",
+            "--bench",
+            "gather f32",
+            "--bench",
+            "sort",
+        ];
+        let (green, summary, compared) = run_packed_with("pack-runs", MEASURES, &more);
+        assert!(green, "{summary}");
+        assert!(summary.contains("run-3/bench: ok"), "{summary}");
+        let row = "| gather | 12.0 / 12.0 (± 16.7 / 16.7 %) | 2 / 2 |";
+        assert!(compared.contains(row), "{compared}");
+    }
+
+    #[test]
+    fn the_peers_own_tests_pass() {
+        let mut python = Command::new("python3");
+        python.args(["-m", "unittest", "discover", "--start-directory"]);
+        process::run(python.arg(build_set::root().join(FOLDERS[1].0))).unwrap();
     }
 
     #[test]

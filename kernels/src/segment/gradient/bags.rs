@@ -1,6 +1,7 @@
 //! The gradients of bags.
 
 use super::super::bag::{Bag, BagOptions, Bags};
+use super::super::gather::pays_to_sort;
 use super::super::grouping::{Ends, Grouping};
 use super::super::rows::{Rows, address, adds_of, buffer, sum_type};
 use super::super::{Kind, Reduction, Rules};
@@ -66,9 +67,10 @@ pub struct BagGradients {
 /// | determinism | how the table's gradient is added up |
 /// |---|---|
 /// | [`Any`](Determinism::Any) | by atomics, straight from the bags' gradient: no row for each index is written |
-/// | [`RunToRun`](Determinism::RunToRun), or no such atomics | indices are sorted, and what goes to each row is added up in their order |
+/// | [`RunToRun`](Determinism::RunToRun), or no such atomics, or of f16 and bf16 a table in f32 that would take more than the arguments do, or on an NVIDIA GPU as many indices of a sum or mean as [`gather_backward`](crate::gather_backward) sorts | indices are sorted, and what goes to each row is added up in their order |
 ///
-/// Temporary memory, beside the gradients: by atomics none of f32 and f64, the table in f32 of f16 and bf16. In order, for each index
+/// Temporary memory, beside the gradients: by atomics none of f32 and f64; of f16 and bf16 the table in f32, where that is at most 1.1 times
+/// what the table, the gradient, the indices and the weights take together. In order, for each index
 /// 8 bytes, the results and the memory of a [sort](crate::sort_with_indices) of as many 32-bit keys, and with weights or of a mean an
 /// f32 (f64 of f64) more; four bytes for each row of the table, and what [`segment_reduce`](crate::segment_reduce()) takes for long segments.
 ///
@@ -128,7 +130,10 @@ pub fn embedding_bag_backward(
         counts,
         rules,
     };
-    let sorts = options.determinism == Determinism::RunToRun || !adds(&device, table.dtype);
+    let sorts = options.determinism == Determinism::RunToRun
+        || !adds(&device, table.dtype)
+        || backward.pays_to_sort()
+        || !backward.has_room_for_sums();
     let of_table = match (options.table, sorts) {
         (false, _) => None,
         (true, true) => Some(backward.in_order(CALL)?),
@@ -175,6 +180,29 @@ impl Backward<'_> {
     /// Elements of the table.
     pub(super) fn elements(&self) -> usize {
         self.extent * self.gradient.columns
+    }
+
+    /// Whether the order of the table is the faster one. Of an extreme few elements are added.
+    fn pays_to_sort(&self) -> bool {
+        let counts = [self.ends().entries, self.extent];
+        let (columns, element) = (self.gradient.columns, self.gradient.element);
+        self.args.is_none() && pays_to_sort(self.device, counts, columns, element)
+    }
+
+    /// Whether sums in the type that rows are added up in, if it is another than theirs, take at most 1.1 times the bytes of the
+    /// arguments.
+    fn has_room_for_sums(&self) -> bool {
+        let element = self.gradient.element;
+        let sum = sum_type(element);
+        let entry = self.bag.index.dtype.size()
+            + self
+                .bag
+                .weights
+                .as_ref()
+                .map_or(0, |list| list.dtype.size());
+        let rows = (self.elements() + self.gradient.count * self.gradient.columns) * element.size();
+        let arguments = rows + self.ends().entries * entry;
+        sum == element || 10 * self.elements() * sum.size() <= 11 * arguments
     }
 
     /// Whether anything adds to the table.

@@ -4,7 +4,11 @@
 //! rounding, the gradient of each element is another, and it is not zero where the result is.
 
 use burn::tensor::{DType, Device, IndexingUpdateOp, Int, Tensor};
-use girih_burn::{Bounds, Error, Scatter, gather, scatter, scatter_sum};
+use girih_burn::nn::EmbeddingConfig;
+use girih_burn::{
+    Bounds, Determinism, Duplicates, Error, GatherOptions, Scatter, ScatterOptions, gather,
+    scatter, scatter_sum,
+};
 use girih_testkit::{Rt, cases, needs};
 
 use super::{Host, assert_matches, device, floats, host::finite_differences, indices, total};
@@ -29,6 +33,10 @@ cases! {
     of_scatter_in_its_updates_alone,
     of_sums_under_every_policy,
     of_ops_in_a_row,
+    of_scatter_by_combining,
+    of_sums_in_order,
+    of_gather_in_order,
+    of_embeddings,
 }
 
 /// `sum(weights * (result + 1)^2)` on a device.
@@ -306,5 +314,113 @@ fn of_ops_in_a_row(rt: &Rt) -> Result<(), Error> {
         &want,
         TOLERANCE,
     );
+    Ok(())
+}
+
+/// Numbers about 1 of which no two are near each other.
+fn apart(shape: &[usize], first: usize) -> Host {
+    let count: usize = shape.iter().product();
+    let value = |at: usize| 0.5 + (at * 37 % 101) as f64 / 101.0;
+    Host {
+        shape: shape.to_vec(),
+        values: (first..first + count).map(value).collect(),
+    }
+}
+
+/// Products of up to four, and extremes without two equal ones; the last of several that are written.
+fn of_scatter_by_combining(rt: &Rt) -> Result<(), Error> {
+    let device = device(rt).autodiff();
+    let (target, updates) = (apart(&[10, 3], 0), apart(&[7, 3], 30));
+    let weights = Host::sample(&[10, 3], 35);
+    for (mode, duplicates) in [
+        (Scatter::Mul, Duplicates::Unordered),
+        (Scatter::Min, Duplicates::Unordered),
+        (Scatter::Max, Duplicates::Deterministic),
+        (Scatter::Set, Duplicates::LastWins),
+    ] {
+        let options = ScatterOptions {
+            duplicates,
+            ..Bounds::Mask.into()
+        };
+        let leaves = [&target, &updates].map(|host| floats::<2>(host, &device).require_grad());
+        let [into, added] = leaves.clone();
+        let index = indices(&REPEATED, &device);
+        let result = scatter(into, 0, index, added, mode, options)?.into_inner();
+        let gradients = loss(result, &weights, &device).backward();
+        let of = |target: &Host, updates: &Host| {
+            let result = target.scatter(0, &REPEATED, updates, mode, Bounds::Mask);
+            host_loss(&result, &weights)
+        };
+        let wants = [
+            finite_differences(&target, |target| of(target, &updates)),
+            finite_differences(&updates, |updates| of(&target, updates)),
+        ];
+        for (leaf, want) in leaves.iter().zip(&wants) {
+            let got = leaf.grad(&gradients).expect("both are leaves");
+            assert_matches(got, want, TOLERANCE);
+        }
+    }
+    Ok(())
+}
+
+fn of_sums_in_order(rt: &Rt) -> Result<(), Error> {
+    let device = device(rt).autodiff();
+    let (updates, weights) = (Host::sample(&[7, 3], 36), Host::sample(&[10, 3], 37));
+    let leaf = floats::<2>(&updates, &device).require_grad();
+    let index = indices(&REPEATED, &device);
+    let in_order = Duplicates::Deterministic;
+    let sums = scatter_sum(leaf.clone(), 0, index, 10, in_order)?.into_inner();
+    let gradients = loss(sums, &weights, &device).backward();
+    let want = finite_differences(&updates, |updates| {
+        let zeros = Host::zeros(&[10, 3]);
+        let sums = zeros.scatter(0, &REPEATED, updates, Scatter::Add, Bounds::Mask);
+        host_loss(&sums, &weights)
+    });
+    assert_matches(leaf.grad(&gradients).expect("a leaf"), &want, TOLERANCE);
+    Ok(())
+}
+
+fn of_gather_in_order(rt: &Rt) -> Result<(), Error> {
+    let device = device(rt).autodiff();
+    for (axis, shape) in [[10, 3], [3, 10]].into_iter().enumerate() {
+        let table = Host::sample(&shape, 38);
+        let weights = Host::sample(&sliced(shape, axis, REPEATED.len()), 39);
+        let options = GatherOptions {
+            determinism: Determinism::RunToRun,
+            ..Bounds::Mask.into()
+        };
+        let leaf = floats::<2>(&table, &device).require_grad();
+        let index = indices(&REPEATED, &device);
+        let slices = gather(leaf.clone(), axis, index, options)?.into_inner();
+        let gradients = loss(slices, &weights, &device).backward();
+        let want = finite_differences(&table, |table| {
+            host_loss(&table.gather(axis, &REPEATED, Bounds::Mask), &weights)
+        });
+        assert_matches(leaf.grad(&gradients).expect("a leaf"), &want, TOLERANCE);
+    }
+    Ok(())
+}
+
+/// The gradient of a module's table, and the same as the rows that were used.
+fn of_embeddings(rt: &Rt) -> Result<(), Error> {
+    let device = device(rt).autodiff();
+    let embedding = EmbeddingConfig::new(10, 3).init(&device);
+    let values = embedding.weight.val().try_to_vec_as::<f64>();
+    let table = Host {
+        shape: vec![10, 3],
+        values: values.expect("the table is read back"),
+    };
+    let weights = Host::sample(&[7, 3], 40);
+    let words = indices(&REPEATED, &device).reshape([1, 7]);
+    let of_rows = |rows: Tensor<3>| loss(rows.reshape([7, 3]), &weights, &device).backward();
+    let gradients = of_rows(embedding.try_forward(words.clone())?);
+    let want = finite_differences(&table, |table| {
+        host_loss(&table.gather(0, &REPEATED, Bounds::Mask), &weights)
+    });
+    let dense = embedding.weight.grad(&gradients).expect("a leaf");
+    assert_matches(dense, &want, TOLERANCE);
+    let (rows, record) = embedding.forward_sparse(words)?;
+    let sparse = record.grad(&of_rows(rows))?.expect("the pass reached it");
+    assert_matches(sparse.to_dense()?, &want, TOLERANCE);
     Ok(())
 }

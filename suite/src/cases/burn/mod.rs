@@ -13,6 +13,7 @@ mod lookups;
 mod matmul;
 mod misuse;
 mod moe;
+mod nothing;
 mod readme;
 mod refusals;
 mod report;
@@ -34,6 +35,9 @@ pub fn cases() -> Vec<Case> {
         bags::cases(),
         counts::cases(),
         edges::cases(),
+        edges::few::cases(),
+        edges::nan::cases(),
+        edges::strided::cases(),
         embeddings::cases(),
         forward::cases(),
         fusion::cases(),
@@ -42,6 +46,7 @@ pub fn cases() -> Vec<Case> {
         misuse::cases(),
         moe::cases(),
         lookups::cases(),
+        nothing::cases(),
         readme::cases(),
         refusals::cases(),
         report::cases(),

@@ -13,7 +13,7 @@ use girih_kernels::{
 };
 use girih_testkit::{DeviceKind, Rt, case::Need, cases, needs};
 
-use super::{ADDRESSES_64, has_room};
+use super::{ADDRESSES_64, Alone, has_room};
 
 cases! {
     the_same_of_short_lists needs [needs::U8, needs::U16],
@@ -199,6 +199,7 @@ pub(super) fn clean(rt: &Rt) -> Result<(), String> {
 }
 
 fn scans_more_than_2_pow_31_elements(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     scans(Lists { rt, length: LENGTH })
 }
 
@@ -227,6 +228,7 @@ fn scans(of: Lists<'_>) -> Result<(), String> {
 }
 
 fn selects_more_than_2_pow_31_elements(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     selects(Lists { rt, length: LENGTH })
 }
 
@@ -250,6 +252,7 @@ fn selects(of: Lists<'_>) -> Result<(), String> {
 }
 
 fn finds_places_past_the_2_pow_31st(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     finds_places(Lists { rt, length: LENGTH })
 }
 
@@ -281,6 +284,7 @@ fn finds_places(of: Lists<'_>) -> Result<(), String> {
 const RUN: usize = 1000;
 
 fn takes_runs_past_the_2_pow_31st(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     takes_runs(Lists { rt, length: LENGTH })
 }
 
@@ -333,6 +337,7 @@ pub(super) fn histogram(
 }
 
 fn scans_2_pow_33_elements(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     scans(Lists {
         rt,
         length: LENGTH_33,
@@ -340,6 +345,7 @@ fn scans_2_pow_33_elements(rt: &Rt) -> Result<(), String> {
 }
 
 fn selects_of_2_pow_33_elements(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     selects(Lists {
         rt,
         length: LENGTH_33,
@@ -347,6 +353,7 @@ fn selects_of_2_pow_33_elements(rt: &Rt) -> Result<(), String> {
 }
 
 fn counts_2_pow_33_bytes(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     counts_bytes(Lists {
         rt,
         length: LENGTH_33,

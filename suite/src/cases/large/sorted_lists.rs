@@ -13,7 +13,7 @@ use super::lists::{
     FAST, LENGTH, LENGTH_33, Lists, PERIOD, ROOM, ROOM_33, ROOM_FOR_PLACES, SHORT, clean, counted,
     drawn, histogram, list, numbers, options, repeats, text, windows,
 };
-use super::{ADDRESSES_64, has_room};
+use super::{ADDRESSES_64, Alone, has_room};
 
 cases! {
     the_same_of_short_lists needs [needs::U8, needs::U16],
@@ -109,6 +109,7 @@ fn sorted_by<E: CubeElement + Int + PartialEq>(
 }
 
 fn sorts_more_than_2_pow_31_bytes(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     sorts_bytes(Lists { rt, length: LENGTH })
 }
 
@@ -119,6 +120,7 @@ fn sorts_bytes(of: Lists<'_>) -> Result<(), String> {
 }
 
 fn sorts_more_than_2_pow_31_keys_of_16_bits(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     sorts_halves(Lists { rt, length: LENGTH })
 }
 
@@ -129,6 +131,7 @@ fn sorts_halves(of: Lists<'_>) -> Result<(), String> {
 }
 
 fn tells_values_of_more_than_2_pow_31_bytes(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     tells_values(Lists { rt, length: LENGTH })
 }
 
@@ -157,6 +160,7 @@ fn tells_values(of: Lists<'_>) -> Result<(), String> {
 }
 
 fn sorts_2_pow_33_bytes(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     sorts_bytes(Lists {
         rt,
         length: LENGTH_33,
@@ -164,6 +168,7 @@ fn sorts_2_pow_33_bytes(rt: &Rt) -> Result<(), String> {
 }
 
 fn gives_places_of_64_bits_past_the_2_pow_32nd(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     gives_places(Lists {
         rt,
         length: LENGTH_32,
@@ -321,6 +326,7 @@ impl SortOrder for LargestFirst {
 }
 
 fn merges_more_than_2_pow_31_bytes(rt: &Rt) -> Result<(), String> {
+    let _alone = Alone::new(rt)?;
     merges_bytes(Lists { rt, length: LENGTH })
 }
 

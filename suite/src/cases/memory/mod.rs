@@ -5,6 +5,8 @@ pub mod block_instructions;
 mod blocks;
 #[cfg(feature = "offline")]
 pub mod instructions;
+#[cfg(feature = "offline")]
+pub mod languages;
 mod model;
 mod operations;
 mod orders;

@@ -1,5 +1,7 @@
 //! How much memory calls take beside their results.
 
+pub(super) mod rows;
+
 use super::keys::{Values, values};
 use super::sort::{tensor, text};
 use cubecl::MemoryScope;
