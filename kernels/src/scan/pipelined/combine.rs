@@ -1,6 +1,8 @@
 //! Totals of tiles, known as soon as a tile has come.
 // CubeCL's macros write undocumented twins of the items here.
 #![allow(missing_docs)]
+// A kernel's variable has a value before a branch gives it one.
+#![allow(unused_assignments)]
 
 use super::super::look_back::publish_own;
 use super::super::operator::{By, ScanOperator};

@@ -9,7 +9,6 @@ mod segments;
 
 use super::model::{calls, handle};
 use crate::random::for_all;
-use cubecl::prelude::*;
 use girih::Bounds;
 use girih_kernels::{ScanOperation, ScanOptions, ScanPath, Segments, scan, scan_into, scan_with};
 use girih_testkit::{DeviceKind, Rt, buffer::row_major, case::Case, check::same, needs};
