@@ -7,6 +7,7 @@ use super::spread::coordinates;
 use crate::coop::GroupExpand;
 use crate::device::{expanded_for, warp_matrix};
 use crate::layout::{KernelLayoutExpand, Number, ThreadValueLayout, WarpMatrix};
+use cubecl::cmma::MatrixShape;
 use cubecl::frontend::branch;
 use cubecl::ir::dialect::matrix::MmaManualOp;
 use cubecl::ir::{ElemType, FloatKind};
@@ -152,12 +153,12 @@ impl<E: Scalar> Fragments<'_, E> {
         let sums = registers(scope, &before, Blocks::WIDTH);
         let to = sums.__extract_list(scope);
         let so_far = sums.read_value(scope);
-        let shape = (
+        let shape = MatrixShape::from((
             WarpMatrix::ROWS as usize,
             WarpMatrix::COLUMNS as usize,
             self.matrix.inner() as usize,
-        );
-        let op = MmaManualOp::new(scope.ctx_mut(), left, right, so_far, to, shape.into());
+        ));
+        let op = MmaManualOp::new(scope.ctx_mut(), left, right, so_far, to, shape);
         scope.register(&op);
         for (index, step) in steps().enumerate() {
             let index = NativeExpand::<usize>::from(index);

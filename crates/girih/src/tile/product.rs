@@ -5,7 +5,7 @@ use super::fragments::Blocks;
 use super::multiply::{Fragments, instruction};
 use super::packet::only;
 use super::spread::{Place, Spread, Turns};
-use super::{Held, Packet, Tile, TileExpand, Width, splat};
+use super::{Held, Packet, Tile, TileExpand, TileShape, Width, splat};
 use crate::coop::{Group, GroupExpand};
 use cubecl::frontend::branch;
 use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};

@@ -279,7 +279,7 @@ impl Spread {
                 let packets = self.packets.threads().size().value();
                 packet.is_below(scope, Number::Known(packets))
             }
-            Turns::Fragments(blocks) => Number::below(group.rank(), self.units.into())
+            Turns::Products(Some(blocks)) => Number::below(group.rank(), self.units.into())
                 .is_below(scope, Number::Known(blocks.units())),
         }
     }

@@ -27,9 +27,9 @@ cases! {
     other_holders_are_refused,
 }
 
-/// Each group adds the product of its tiles to what it has, twice; `H` is what it holds the sums for.
+/// Each group adds the product of its tiles to what it has, twice; `T` is what it holds the sums for.
 #[cube(launch_unchecked)]
-pub(super) fn twice<E: Numeric, F: Numeric, G: Numeric, H: Scalar, M: Size, N: Size, K: Size>(
+pub(super) fn twice<E: Numeric, F: Numeric, G: Numeric, T: Scalar, M: Size, N: Size, K: Size>(
     a: &Tensor<F>,
     b: &Tensor<G>,
     before: &Tensor<E>,
@@ -46,7 +46,7 @@ pub(super) fn twice<E: Numeric, F: Numeric, G: Numeric, H: Scalar, M: Size, N: S
         .load(&group, (at, 0))
         .share(&group);
     let before = TileView::<E, (M, N)>::of(before).load(&group, (at, 0));
-    let mut sum = before.hold_products::<H>(&group);
+    let mut sum = before.hold_products::<T>(&group);
     sum.mma(&group, &a, &b);
     sum.mma(&group, &a, &b);
     // Element by element, with a tile that is loaded where it is used.
@@ -442,11 +442,11 @@ fn vectors_of_four_are_refused(rt: &Rt) {
 }
 
 #[cube(launch_unchecked)]
-fn of_other_factors<F: Numeric, G: Numeric, H: Scalar>(out: &mut [F]) {
+fn of_other_factors<F: Numeric, G: Numeric, T: Scalar>(out: &mut [F]) {
     let cube = this_cube();
     let a = Tile::<F, shape![16, 32]>::iota();
     let b = Tile::<G, shape![32, 8]>::iota();
-    let mut sum = Tile::<F, shape![16, 8]>::zeros().hold_products::<H>(&cube);
+    let mut sum = Tile::<F, shape![16, 8]>::zeros().hold_products::<T>(&cube);
     sum.mma(&cube, &a, &b);
     TileViewMut::<F, shape![128]>::of(out).store(&cube, sum.share(&cube).reshape(), 0);
 }
