@@ -2,8 +2,8 @@
 //! large tiles, refusals.
 
 use cubecl::prelude::*;
-use girih::{prelude::*, view::Reporter};
-use girih_testkit::{Buffer, Error, Rt, cases, check::assert_same, needs};
+use girih::prelude::*;
+use girih_testkit::{Buffer, Error, Rt, cases, check::assert_same};
 
 pub mod bounds;
 pub mod compile_time;

@@ -147,7 +147,7 @@ fn medians(runs: Vec<Vec<Line>>) -> Vec<Line> {
             None => merged.push((line, times.map(|time| vec![time]))),
         }
     }
-    let one = |(line, [windows, medians])| Line {
+    let one = |(line, [windows, medians]): (Line, [Vec<f64>; 2])| Line {
         window_us: median(windows),
         median_us: median(medians),
         ..line

@@ -225,8 +225,7 @@ fn reduces_segments(rt: &Rt, rows: usize) -> Outcome {
     let large = Large::<f32>::new(rt, rows);
     large.scatter(&large.values, ScatterMode::Set)?;
     let turn = turn(rows);
-    let (behind, last) = (rows as i32, rows as i32 - 1);
-    let offsets = [0, 2, turn - 1, turn + 2, last, behind];
+    let offsets = [0, 2, turn - 1, turn + 2, rows - 1, rows];
     let offsets = list(&rt.put(&offsets.map(|at| at as i32)));
     let by = Grouping::Offsets(&offsets);
     let sums = segment_reduce(&rt.client, &large.table, by, Reduction::Sum).map_err(text)?;

@@ -2,9 +2,9 @@
 
 use cubecl::prelude::*;
 use girih::{prelude::*, view::Reporter};
-use girih_testkit::{Buffer, Error, Rt, cases, check::assert_same, needs};
+use girih_testkit::{Error, Rt, cases, check::assert_same, needs};
 
-use super::{ONE_CUBE, assert_refused, table};
+use super::{ONE_CUBE, assert_refused};
 
 cases! {
     follows_every_bounds_policy,

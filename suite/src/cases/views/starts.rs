@@ -1,10 +1,10 @@
 //! Tiles that start anywhere, and vectors that would be split.
 
 use cubecl::prelude::*;
-use girih::{prelude::*, view::Reporter};
-use girih_testkit::{Buffer, Error, Rt, cases, check::assert_same, needs};
+use girih::prelude::*;
+use girih_testkit::{Error, Rt, cases, check::assert_same};
 
-use super::{ONE_CUBE, assert_refused, table};
+use super::{ONE_CUBE, assert_refused};
 
 cases! {
     masks_starts_on_either_side,

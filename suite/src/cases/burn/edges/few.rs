@@ -1,18 +1,18 @@
 //! The ops on tensors without elements, and of one.
 
-use burn::tensor::{Bool, Device, Tensor, TensorData};
+use burn::tensor::Tensor;
 use girih_burn::{
-    Bounds, Error, IndexOps, ScanOperation, Scatter, Side, argsort, bincount, cummax, cummin,
-    cumprod, cumsum, gather, histogram, mask_select, nonzero, paged_gather, scatter, scatter_sum,
-    search_sorted, sort, sort_with_indices, sum_along_axis, take_along_axis, top_k, unique,
-    unique_all, weighted_bincount, weighted_histogram,
+    Bounds, Error, ScanOperation, Side, argsort, bincount, cummax, cummin, cumprod, cumsum, gather,
+    histogram, mask_select, nonzero, paged_gather, scatter_sum, search_sorted, sort,
+    sort_with_indices, sum_along_axis, take_along_axis, top_k, unique, unique_all,
+    weighted_bincount, weighted_histogram,
 };
 use girih_testkit::{Rt, cases, needs};
 
 use super::super::scans::scanned;
-use super::super::sort::{first_of, model};
-use super::super::{Host, assert_equals, assert_matches, device, floats, indices, ints, total};
-use super::{both, mask, places, summed, taken, vector, whole};
+use super::super::sort::model;
+use super::super::{Host, assert_equals, floats, indices, ints};
+use super::{both, mask, vector, whole};
 
 cases! {
     scans_of_nothing_and_of_one,

@@ -4,13 +4,11 @@ use cubecl::prelude::*;
 use girih::{
     coop::{Associative, Sum},
     prelude::*,
-    view::Winner,
 };
-use girih_testkit::{Error, Rt, cases, check::Exact, needs};
-use half::{bf16, f16};
+use girih_testkit::{Error, Rt, cases};
 
 use super::super::assert_refused;
-use super::super::model::{coordinates, place, position};
+use super::super::model::place;
 use super::ONE_CUBE;
 
 cases! {
@@ -54,7 +52,7 @@ fn combines_in_order(rt: &Rt) -> Result<(), Error> {
     ];
     for (list, bounds) in lists
         .iter()
-        .flat_map(|list| super::model::MASKED.map(|bounds| (*list, bounds)))
+        .flat_map(|list| super::super::model::MASKED.map(|bounds| (*list, bounds)))
     {
         for width in [1, 4] {
             let mut want: Vec<u32> = (0..16).collect();

@@ -1,20 +1,12 @@
-//! Stores: of other elements, of several elements to one place, through views that read as well, with hints.
+//! Stores: of other elements, of several elements to one through views that read as well, with hints.
 
 pub mod combining;
 pub mod widening;
 pub mod winners;
 
 use cubecl::prelude::*;
-use girih::{
-    coop::{Associative, Sum},
-    prelude::*,
-    view::Winner,
-};
-use girih_testkit::{Error, Rt, cases, check::Exact, needs};
-use half::{bf16, f16};
-
-use super::assert_refused;
-use super::model::{coordinates, place, position};
+use girih::prelude::*;
+use girih_testkit::{Error, Rt, cases};
 
 cases! {
     stores_what_it_loaded_through_one_view,

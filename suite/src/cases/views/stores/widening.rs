@@ -1,16 +1,10 @@
 //! Stores of elements as wider ones.
 
 use cubecl::prelude::*;
-use girih::{
-    coop::{Associative, Sum},
-    prelude::*,
-    view::Winner,
-};
+use girih::prelude::*;
 use girih_testkit::{Error, Rt, cases, check::Exact, needs};
 use half::{bf16, f16};
 
-use super::super::assert_refused;
-use super::super::model::{coordinates, place, position};
 use super::ONE_CUBE;
 
 cases! {

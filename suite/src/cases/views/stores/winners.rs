@@ -1,15 +1,9 @@
 //! Stores of several elements to one place, of which the first or the last stays.
 
 use cubecl::prelude::*;
-use girih::{
-    coop::{Associative, Sum},
-    prelude::*,
-    view::Winner,
-};
-use girih_testkit::{Error, Rt, cases, check::Exact, needs};
-use half::{bf16, f16};
+use girih::{prelude::*, view::Winner};
+use girih_testkit::{Error, Rt, cases};
 
-use super::super::assert_refused;
 use super::super::model::{coordinates, place, position};
 use super::ONE_CUBE;
 
@@ -71,7 +65,7 @@ fn rows_kept(rt: &Rt, width: usize) -> Result<(), Error> {
         &[-9, 9, -8, 8, -7, 7],
     ];
     for list in lists {
-        for bounds in super::model::MASKED {
+        for bounds in super::super::model::MASKED {
             for winner in ONE {
                 let mut want = vec![7u32; 16];
                 let out = rt.put_tensor(&want, &[4, 4]);
