@@ -9,7 +9,7 @@
 // In a kernel both sides of `&&` are evaluated.
 #![allow(clippy::collapsible_if)]
 
-use super::answers::{MOST_WANTED, choose, hear, learn};
+use super::answers::{choose, hear, learn};
 use super::ranked::{RANKED, put_in_order};
 use super::walk::{Question, Share, Slots, Visit, walk};
 use super::{CALL, DIGIT_BITS, DIGITS, Input, Select};
@@ -49,7 +49,7 @@ pub struct AtOnce {
 
 impl AtOnce {
     /// Digits of a key and of a place.
-    const fn digits(&self) -> u32 {
+    pub(super) const fn digits(&self) -> u32 {
         self.key_digits + self.place_digits
     }
 

@@ -7,6 +7,7 @@
 use super::at_once::AtOnce;
 use crate::sort::{Order, encode};
 use cubecl::prelude::*;
+use girih::prelude::*;
 
 /// Most of those wanted that one cube puts in order by comparing each with each.
 pub(super) const RANKED: usize = 512;

@@ -88,7 +88,7 @@ pub(super) fn walk<K: Int, W: Int, I: Int, N: Size>(
         for item in 0..items {
             let place = at + UNIT_POS as usize + item * units;
             look::<K, W, I, N>(
-                held[item], place, digits, words, out, places, question, slots, visit, plan, order,
+                held[item], place, digits, words, out, places, question, slots, visit, order,
             );
         }
         at += share.step;
@@ -106,7 +106,6 @@ pub(super) fn walk<K: Int, W: Int, I: Int, N: Size>(
             question,
             slots,
             visit,
-            plan,
             order,
         );
         place += units;
@@ -126,7 +125,6 @@ fn look<K: Int, W: Int, I: Int, N: Size>(
     question: Question<W>,
     slots: Slots,
     #[comptime] visit: Visit,
-    #[comptime] plan: AtOnce,
     #[comptime] order: Option<Order>,
 ) {
     let width = N::value();

@@ -1,7 +1,7 @@
 //! Which path `top_k` goes, that all of them find the same, and that numbered work needs no cubes beside each other.
 
 use super::super::keys::{Key, Values, values};
-use super::super::sort::{WAITS, read, tensor};
+use super::super::sort::{WAITS, tensor};
 use super::{first, wanted_by};
 use crate::stress;
 use cubecl::prelude::*;
