@@ -392,7 +392,7 @@ impl Workload {
         match self.way {
             Way::Bulk(_) => supports_bulk(&device)?,
             Way::Pipelined(_) => require_pipelined(&device, self.op.name())?,
-            Way::Launcher | Way::Path(_) => {}
+            Way::Launcher | Way::Ahead(_) | Way::Path(_) => {}
         }
         match (self.op, self.op.mode()) {
             (Op::Scan | Op::Nonzero | Op::MaskedSelect, _) => supports_scan(client, elem)?,
