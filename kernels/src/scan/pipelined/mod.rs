@@ -47,11 +47,12 @@
 //! | 8 x 4 | 16 KiB | 12 | 1 | 192 KiB | 1 | 384 |
 //! | 8 x 4 | 16 KiB | 6 | 2 | 192 KiB | 0.5 | 768 |
 //! | 16 x 4 | 32 KiB | 6 | 1 | 192 KiB | 0.5 | 640 |
-//! | 8 x 2 | 8 KiB | 6 | 4 | 192 KiB | 0.5 | 1536 |
+//! | 8 x 2 | 8 KiB | 8 | 3 | 192 KiB | 0.7 | 1152 |
 //!
 //! A plane that carries asks for about as many totals a tile as there are cubes, in one round trip of 0.7 us: a cube is to have
 //! no more than one tile a microsecond. Their traffic is 8 bytes a cube and tile: of 132 cubes 1 KiB for each 32 KiB of elements,
-//! of 528 cubes 4 KiB for each 8 KiB.
+//! of 396 cubes 3 KiB for each 8 KiB. A unit takes 40 to 72 registers for sums of f32, and 56 where a multiprocessor has several cubes:
+//! three of 384 units have room.
 // The kernels' parts take what they work on one by one.
 #![allow(clippy::too_many_arguments)]
 // In a kernel both sides of `&&` are evaluated.
