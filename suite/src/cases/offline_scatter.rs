@@ -2,7 +2,6 @@
 //! and what a unit has in flight stays in registers.
 
 use cubecl::ir::ElemType;
-use cubecl::prelude::*;
 use girih::Bounds;
 use girih_kernels::ScatterMode;
 use girih_kernels::raw::scatter::{

@@ -1,6 +1,5 @@
 //! Routers, sums by token and activations compiled for an NVIDIA GPU: accesses of 16 bytes, and no local memory.
 
-use cubecl::prelude::*;
 use girih_kernels::Activation;
 use girih_kernels::raw::experts::{
     Choosing, ExtentsCompilationArg, Teams, activate_backward_kernel, activate_kernel,

@@ -1,7 +1,6 @@
 //! Products compiled for Hopper: tensor cores that never wait for each other, and accumulators that stay in registers.
 
 use cubecl::ir::{ElemType, IntKind};
-use cubecl::prelude::*;
 use girih::Bounds;
 use girih::cuda::wgmma::Major;
 use girih_kernels::Activation;

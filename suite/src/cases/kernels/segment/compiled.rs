@@ -1,7 +1,6 @@
 //! Segments and bags compiled for an NVIDIA GPU: rows in accesses of 16 bytes, several of them in flight, and no local memory.
 
 use cubecl::ir::ElemType;
-use cubecl::prelude::*;
 use girih::Bounds;
 use girih_kernels::raw::segment::{
     ColumnsCompilationArg, Kind, Plan, Rules, add_kernel, finish_kernel, pick_kernel,
