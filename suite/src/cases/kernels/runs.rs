@@ -133,7 +133,8 @@ fn scattered<E: Element>(rt: &Rt) -> Outcome {
         let (index, add) = (rt.put(&size.index()), ScatterMode::Add);
         let (into, index, updates) = (handle(&target), list(&index), handle(&updates));
         let by = Duplicates::Deterministic;
-        scatter_into(&rt.client, &into, &index, &updates, 0, add, by).map_err(text)?;
+        let done = scatter_into(&rt.client, &into, &index, &updates, 0, add, by);
+        done.map_err(text)?.check().map_err(text)?;
         rt.read_tensor(&target).map_err(text)
     })
 }

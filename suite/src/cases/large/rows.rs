@@ -144,7 +144,9 @@ fn scatters<E: CubeElement + Numeric + Exact>(
     let updates = rt.put_tensor(&more, &[large.rows.len(), COLUMNS]);
     let index = list(&rt.put(&large.rows));
     let updates = handle(&updates);
-    scatter_into(&rt.client, &large.table, &index, &updates, 0, mode, options).map_err(text)?;
+    let client = &rt.client;
+    let done = scatter_into(client, &large.table, &index, &updates, 0, mode, options);
+    done.map_err(text)?.check().map_err(text)?;
     let sums = large.values.iter().zip(&more).map(|(a, b)| add(*a, *b));
     let sums: Vec<E> = sums.collect();
     large.check(&sums)?;
@@ -179,7 +181,8 @@ fn adds_updates(rt: &Rt, rows: usize) -> Outcome {
     let index = list(&rt.put(&index));
     let target = rt.put_tensor(&vec![0u32; PLACES * COLUMNS], &[PLACES, COLUMNS]);
     let (into, add) = (handle(&target), ScatterMode::Add);
-    scatter_into(&rt.client, &into, &index, &updates, 0, add, Bounds::Mask).map_err(text)?;
+    let done = scatter_into(&rt.client, &into, &index, &updates, 0, add, Bounds::Mask);
+    done.map_err(text)?.check().map_err(text)?;
     let mut want = vec![0u32; PLACES * COLUMNS];
     for turn in 0..ROWS * PLACES {
         let times = rows.saturating_sub(turn).div_ceil(ROWS * PLACES) as u32;
