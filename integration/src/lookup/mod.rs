@@ -249,8 +249,11 @@ fn reported<const D: usize>(
 ) -> Option<Report> {
     match bounds {
         Bounds::Report => {
-            let count = index.shape().num_elements();
-            let list = index.clone().reshape([count]);
+            // A reshape takes 0 for an extent that stays.
+            let list = match index.shape().num_elements() {
+                0 => Tensor::zeros([0], (&index.device(), index.dtype())),
+                count => index.clone().reshape([count]),
+            };
             Report::new(&list, axis, extent, bounds)
         }
         _ => None,

@@ -95,14 +95,13 @@ impl Embedding {
     /// As [`gather`].
     pub fn try_forward(&self, input: Tensor<2, Int>) -> Result<Tensor<3>, Error> {
         let [batch, length] = input.dims();
-        let index = input.reshape([batch * length]);
+        let index = listed(input);
         let options = GatherOptions {
             padding: self.padding,
             ..Bounds::Mask.into()
         };
         let rows = gather(self.weight.val(), 0, index, options)?.into_inner();
-        let [_, d_model] = self.weight.dims();
-        Ok(rows.reshape([batch, length, d_model]))
+        Ok(batched(rows, batch, length))
     }
 
     /// As [`try_forward`](Self::try_forward), and a record that gives the gradient as the rows that were used, for a
@@ -116,8 +115,8 @@ impl Embedding {
         input: Tensor<2, Int>,
     ) -> Result<(Tensor<3>, EmbeddingRecord), Error> {
         let [batch, length] = input.dims();
-        let index = input.reshape([batch * length]);
-        let [extent, d_model] = self.weight.dims();
+        let index = listed(input);
+        let [extent, _] = self.weight.dims();
         let table = self.weight.val();
         let rows = match table.device().is_autodiff() {
             // Below autodiff, so that the rows are where gradients end.
@@ -133,7 +132,25 @@ impl Embedding {
             extent,
             padding: self.padding,
         };
-        Ok((rows.reshape([batch, length, d_model]), record))
+        Ok((batched(rows, batch, length), record))
+    }
+}
+
+/// The numbers one after another. A reshape takes 0 for an extent that stays, so that lines of none are no part of one.
+fn listed(input: Tensor<2, Int>) -> Tensor<1, Int> {
+    let [batch, length] = input.dims();
+    match batch * length {
+        0 => Tensor::zeros([0], (&input.device(), input.dtype())),
+        count => input.reshape([count]),
+    }
+}
+
+/// The rows as lines of so many.
+fn batched(rows: Tensor<2>, batch: usize, length: usize) -> Tensor<3> {
+    let [_, d_model] = rows.dims();
+    match (batch, length) {
+        (1.., 0) => rows.unsqueeze::<3>().expand([batch as i64, -1, -1]),
+        _ => rows.reshape([batch, length, d_model]),
     }
 }
 
