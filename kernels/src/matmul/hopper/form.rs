@@ -126,14 +126,21 @@ impl Form {
     }
 
     /// Whether cubes that share B elsewhere each load their own where the last rows of a group fit in one cube's tile: they then do
-    /// these rows side by side, where the lower cube would have none.
+    /// these rows side by side, where the lower cube would have none. Kept to products with nothing beside them by a B that is
+    /// contiguous along N: of others, gradients of a large layer ended in a trap on an H200.
     pub const fn parts(&self) -> bool {
-        matches!((self.share, self.groups), (Share::B, Groups::Rows))
+        let is_plain = matches!((self.beside, self.majors[1]), (Beside::Nothing, Major::Mn));
+        is_plain && matches!((self.share, self.groups), (Share::B, Groups::Rows))
     }
 
-    /// Whether a warpgroup passes by tiles of which it has no element. Those of groups of K do not, for they clear buffers together.
+    /// Whether a warpgroup passes by tiles of which it has no element. Those of groups of K do not, for they clear buffers together,
+    /// and of cubes that share B only those that [part](Self::parts).
     pub const fn passes_by(&self) -> bool {
-        !matches!(self.groups, Groups::Inner)
+        self.parts()
+            || !matches!(
+                (self.share, self.groups),
+                (Share::B, _) | (_, Groups::Inner)
+            )
     }
 
     /// Cubes of a cluster.

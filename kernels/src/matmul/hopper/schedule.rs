@@ -72,7 +72,7 @@ pub fn tiles_of(rows: u32, across: u32, #[comptime] form: Form) -> u32 {
     let mut tiles = whole * across;
     if comptime!(form.parts()) {
         let is_left = rows > whole * comptime!(form.rows_at_once());
-        tiles += select(is_left, (across + 1u32) / 2u32, 0u32);
+        tiles += select(is_left, across.div_ceil(2u32), 0u32);
     }
     tiles
 }

@@ -50,8 +50,11 @@ type Outcome = Result<(), String>;
 /// Rows of tables on which every device shows that the comparisons hold.
 const SHORT: usize = 613;
 
+/// A case by a number of rows, and its name.
+type Case = (&'static str, fn(&Rt, usize) -> Outcome);
+
 fn the_same_of_short_tables(rt: &Rt) -> Outcome {
-    let all: [(&str, fn(&Rt, usize) -> Outcome); 9] = [
+    let all: [Case; 9] = [
         ("adds in order", adds_in_order),
         ("the last wins", the_last_wins),
         ("adds updates", adds_updates),

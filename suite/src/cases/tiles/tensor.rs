@@ -233,8 +233,8 @@ where
     F: Numeric + CubeElement,
     H: Numeric,
 {
-    let a = rt.put_tensor(&vec![a; 16 * 32], &[16, 32]);
-    let b = rt.put_tensor(&vec![b; 32 * 8], &[32, 8]);
+    let a = rt.put_tensor(&[a; 16 * 32], &[16, 32]);
+    let b = rt.put_tensor(&[b; 32 * 8], &[32, 8]);
     let before = rt.put_tensor(&[0f32; 16 * 8], &[16, 8]);
     let c = rt.poisoned_tensor::<f32>(&[16, 8], &[8, 1]);
     let units = rt

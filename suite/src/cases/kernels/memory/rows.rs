@@ -99,13 +99,13 @@ fn a_scatter_of_bf16_takes_nothing_where_it_is_atomic(rt: &Rt) -> Outcome {
     let is_atomic = [2, 4, 8].map(|width| device.adds_atomically(bf16::elem_type_native(), width));
     let most = match is_atomic.contains(&true) {
         true => FEW,
-        false => in_order::<bf16>(),
+        false => in_order(),
     };
     takes("a scatter of bf16", taken, 0, most)
 }
 
 /// What updates in the order of their places take: two of 32 are carried, in f32, and of those two of 32 again.
-fn in_order<E>() -> u64 {
+fn in_order() -> u64 {
     let carried = ENTRIES / 16 * (4 * COLUMNS + 4);
     (SORTED * ENTRIES + carried + carried / 8) as u64 + counts() + FEW
 }
@@ -114,7 +114,7 @@ fn a_scatter_in_order_takes_what_it_states(rt: &Rt) -> Outcome {
     let options = ScatterOptions::from(Duplicates::Deterministic);
     let (target, updates) = (ones::<f32>(rt, 1024), ones::<f32>(rt, ENTRIES));
     let taken = scattered(rt, &target, &updates, ScatterMode::Add, options)?;
-    takes("a scatter in order", taken, 8 * ENTRIES, in_order::<f32>())
+    takes("a scatter in order", taken, 8 * ENTRIES, in_order())
 }
 
 /// Windows of 64 entries have two rows of f32 each.
