@@ -149,7 +149,8 @@ fn listed(input: Tensor<2, Int>) -> Tensor<1, Int> {
 fn batched(rows: Tensor<2>, batch: usize, length: usize) -> Tensor<3> {
     let [_, d_model] = rows.dims();
     match (batch, length) {
-        (1.., 0) => rows.unsqueeze::<3>().expand([batch as i64, -1, -1]),
+        // The rows are none and stay so, in front; then they take their place.
+        (1.., 0) => rows.reshape([0, batch, d_model]).swap_dims(0, 1),
         _ => rows.reshape([batch, length, d_model]),
     }
 }
