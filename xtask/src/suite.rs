@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::thread;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -46,6 +47,16 @@ impl Suite {
         let mut command = Command::new(&self.program);
         self.environment.apply(command.arg(subcommand));
         command
+    }
+
+    /// How many processes share the suite's tests well, `most` at most.
+    pub fn processes(&self, most: usize) -> usize {
+        match self.device {
+            Device::Cuda => 1,
+            Device::Cpu | Device::Vulkan | Device::Wgsl => {
+                thread::available_parallelism().map_or(1, |cores| cores.get().min(most))
+            }
+        }
     }
 
     /// Why the device is not there, as the suite says; `None` where it is.

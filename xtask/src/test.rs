@@ -1,6 +1,9 @@
 //! `cargo xtask test`.
 
+use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
 use std::process::Command;
+use std::thread;
 
 use clap::Args;
 
@@ -30,7 +33,14 @@ pub struct Options {
     /// Random cases of each property, and random data sets of each device test.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub cases: Option<u32>,
+    /// Processes that share the device suite's tests; by default as many as the machine has cores, 4 at most, and one on
+    /// a GPU, whose memory they would share as well
+    #[arg(long, value_name = "N")]
+    pub processes: Option<NonZeroUsize>,
 }
+
+/// The most processes that share a suite where nobody says how many: each may hold large tensors in memory.
+const MOST_PROCESSES: usize = 4;
 
 /// Sets up, builds, runs and reports.
 pub fn run(options: &Options) -> Result<()> {
@@ -103,13 +113,37 @@ fn host(options: &Options, environment: &Environment) -> Result<Tally> {
 }
 
 /// The suite's tests that `selection` names: those of a device, or the compile checks.
+///
+/// A process compiles one kernel at a time, so that several of them, each with every so-manieth test, use the cores.
 fn with_suite(suite: &Suite, selection: &[&str], options: &Options) -> Result<Tally> {
-    let mut command = suite.command("test");
-    command.args(&options.filters).args(selection);
-    if let Some(cases) = options.cases {
-        command.args(["--cases", &cases.to_string()]);
-    }
-    count(&mut command)
+    let processes = options
+        .processes
+        .map_or_else(|| suite.processes(MOST_PROCESSES), NonZeroUsize::get);
+    let part = |number: usize| {
+        let mut command = suite.command("test");
+        command.args(&options.filters).args(selection);
+        command.args(["--shard", &format!("{number}/{processes}")]);
+        if let Some(cases) = options.cases {
+            command.args(["--cases", &cases.to_string()]);
+        }
+        count(&mut command)
+    };
+    together(processes, part)
+}
+
+/// The sum of what `part` counts for each of 1 to `parts`, all of them at the same time.
+fn together(parts: usize, part: impl Fn(usize) -> Result<Tally> + Sync) -> Result<Tally> {
+    thread::scope(|scope| {
+        let part = &part;
+        let running: Vec<_> = (1..=parts)
+            .map(|number| scope.spawn(move || part(number)))
+            .collect();
+        let mut sum = Tally::default();
+        for thread in running {
+            sum += thread.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+        }
+        Ok(sum)
+    })
 }
 
 /// Runs a test program, shows its output and counts its tests; a program that breaks off counts as a failed test.
@@ -148,6 +182,21 @@ mod tests {
             skipped: 1,
         };
         assert_eq!(count(&mut shell(script)).unwrap(), expected);
+    }
+
+    #[test]
+    fn parts_that_run_together_add_up() {
+        let part = |number: usize| {
+            let script =
+                format!("echo 'test result: ok. {number} passed; 0 failed; 1 ignored; 0 measured'");
+            count(&mut shell(&script))
+        };
+        let expected = Tally {
+            passed: 6,
+            failed: 0,
+            skipped: 3,
+        };
+        assert_eq!(together(3, part).unwrap(), expected);
     }
 
     #[test]
