@@ -30,7 +30,7 @@ pub use error::{Error, Result};
 pub use measurement::Measurement;
 pub use options::{Options, Plan};
 pub use prepared::Prepared;
-pub use timing::{Clock, Schedule, Time, measure, measure_launches};
+pub use timing::{Clock, Schedule, Time, measure_launches};
 pub use workload::{Data, Dtype, Op, Way, Workload};
 
 use cubecl::client::Client;

@@ -6,7 +6,7 @@ mod verify;
 pub use measurement::Measurement;
 
 use crate::error::Result;
-use crate::timing::{Schedule, Time, measure_launches};
+use crate::timing::Schedule;
 use cubecl::client::Client;
 use cubecl::future::block_on;
 use cubecl::prelude::*;
@@ -377,15 +377,6 @@ impl Prepared {
         sort_path(&self.client, u32::elem_type_native(), None, shape, &options)
             .ok()
             .and(path)
-    }
-
-    /// Times launches.
-    ///
-    /// # Errors
-    ///
-    /// As of [`measure`](crate::measure).
-    pub fn measure(&self, schedule: Schedule) -> Result<Time> {
-        measure_launches(&self.client, |turn| self.launch(turn), schedule)
     }
 }
 
