@@ -6,7 +6,7 @@ use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
 use girih::Bounds;
 use girih::device::Device;
 use girih_kernels::raw::scan::{Pipeline, require_pipelined};
-use girih_kernels::raw::{Ahead, supports_bulk};
+use girih_kernels::raw::supports_bulk;
 use girih_kernels::{
     Duplicates, ScatterMode, ScatterOptions, ScatterPath, supports_gather, supports_scan,
     supports_scatter,
@@ -166,8 +166,6 @@ pub enum Way {
     Launcher,
     /// By bulk copies, so many rows a cube.
     Bulk(usize),
-    /// By cubes that stay, and read indices ahead.
-    Ahead(Ahead),
     /// By these kernels of a scatter.
     Path(ScatterPath),
     /// By cubes of a scan that stay.
@@ -180,14 +178,6 @@ impl Way {
         match self {
             Self::Launcher => None,
             Self::Bulk(rows) => Some(format!("bulk {rows}")),
-            Self::Ahead(Ahead {
-                cubes,
-                packets,
-                streams,
-            }) => {
-                let stores = if streams { " streaming" } else { "" };
-                Some(format!("ahead {cubes}x{packets}{stores}"))
-            }
             Self::Path(path) => Some(format!("by {path:?}").to_lowercase()),
             Self::Pipelined(pipeline) => {
                 let Pipeline {
@@ -245,18 +235,6 @@ impl Workload {
     pub const fn bulk(self, rows: usize) -> Self {
         Self {
             way: Way::Bulk(rows),
-            ..self
-        }
-    }
-
-    /// The same gather by so many cubes a processor, with so many packets in flight for each unit.
-    pub const fn ahead(self, cubes: usize, packets: usize, streams: bool) -> Self {
-        Self {
-            way: Way::Ahead(Ahead {
-                cubes,
-                packets,
-                streams,
-            }),
             ..self
         }
     }
@@ -328,7 +306,7 @@ impl Workload {
             duplicates: self.duplicates,
             path: match self.way {
                 Way::Path(path) => Some(path),
-                Way::Launcher | Way::Bulk(_) | Way::Ahead(_) | Way::Pipelined(_) => None,
+                Way::Launcher | Way::Bulk(_) | Way::Pipelined(_) => None,
             },
         }
     }
@@ -392,7 +370,7 @@ impl Workload {
         match self.way {
             Way::Bulk(_) => supports_bulk(&device)?,
             Way::Pipelined(_) => require_pipelined(&device, self.op.name())?,
-            Way::Launcher | Way::Ahead(_) | Way::Path(_) => {}
+            Way::Launcher | Way::Path(_) => {}
         }
         match (self.op, self.op.mode()) {
             (Op::Scan | Op::Nonzero | Op::MaskedSelect, _) => supports_scan(client, elem)?,

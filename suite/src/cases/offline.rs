@@ -21,7 +21,6 @@ cases! {
     gather_reports_by_an_atomic_minimum,
     gather_of_five_axes_compiles,
     gather_by_bulk_copies_keeps_rows_out_of_registers,
-    gather_ahead_has_its_packets_in_flight,
     scatter_set_moves_16_bytes,
     scatter_add_combines_4_floats_at_once,
     scatter_add_of_bf16_combines_pairs,
@@ -158,37 +157,6 @@ fn gather_by_bulk_copies_keeps_rows_out_of_registers(toolkit: &Toolkit) -> Resul
     compiled.assert_sass("UBLKCP");
     assert_eq!(compiled.count_sass("LDG.E.128"), 0, "{}", compiled.sass);
     compiled.assert_no_local_memory();
-    Ok(())
-}
-
-fn gather_ahead_has_its_packets_in_flight(toolkit: &Toolkit) -> Result<(), Error> {
-    for (lanes, steps, streams) in [(4, 1, false), (8, 2, true), (16, 4, false)] {
-        let seats = raw::Seats {
-            lanes,
-            teams: 256 / lanes,
-            steps,
-            streams,
-        };
-        let kernel = raw::gather_ahead_kernel::GatherAheadKernel::new(
-            settings(256),
-            hopper(),
-            target(),
-            buffer(),
-            buffer(),
-            buffer(),
-            (),
-            (),
-            (),
-            4,
-            seats,
-            ElemType::Int(IntKind::I32),
-        );
-        let compiled = toolkit.compile(kernel)?;
-        assert_eq!(compiled.count_sass("LDG.E.128"), steps, "{}", compiled.sass);
-        let stores = if streams { "STG.E.EF.128" } else { "STG.E.128" };
-        assert_eq!(compiled.count_sass(stores), steps, "{}", compiled.sass);
-        compiled.assert_no_local_memory();
-    }
     Ok(())
 }
 
