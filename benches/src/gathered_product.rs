@@ -1,10 +1,11 @@
 //! The product of gathered rows with a matrix, in one call.
 
 use crate::data::{BITS_TO_SUM, fill, value};
+use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::random::XorShift;
 use crate::timing::{Schedule, Time, timed};
-use crate::workload::{Dtype, INDEX};
+use crate::workload::INDEX;
 use cubecl::client::Client;
 use cubecl::future::block_on;
 use cubecl::prelude::*;

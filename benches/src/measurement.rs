@@ -1,9 +1,10 @@
 //! What is known of a workload once it was measured.
 
+use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::prepared::Prepared;
 use crate::timing::{Schedule, Time, timed};
-use crate::workload::{Data, Dtype, Op, Workload, bounds_name};
+use crate::workload::{Data, Op, Workload, bounds_name};
 use cubecl::client::Client;
 use girih::Bounds;
 use girih::device::Device;

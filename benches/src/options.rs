@@ -2,6 +2,7 @@
 
 use crate::bags;
 use crate::collectives;
+use crate::dtype::Dtype;
 use crate::gathered_product;
 use crate::lookups;
 use crate::products;
@@ -9,7 +10,7 @@ use crate::sorting;
 use crate::sparse;
 use crate::tensor_cores;
 use crate::timing::Schedule;
-use crate::workload::{Data, Dtype, Op, Way, Workload};
+use crate::workload::{Data, Op, Way, Workload};
 use cubecl::client::Client;
 use girih::Bounds;
 use girih::device::{Device, Target};

@@ -1,8 +1,9 @@
 //! What is measured.
 
 use crate::data;
+use crate::dtype::Dtype;
 use cubecl::client::Client;
-use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
+use cubecl::ir::{ElemType, IntKind, UIntKind};
 use girih::Bounds;
 use girih::device::Device;
 use girih_kernels::raw::scan::{Pipeline, require_pipelined};
@@ -11,7 +12,6 @@ use girih_kernels::{
     Duplicates, ScatterMode, ScatterOptions, ScatterPath, supports_gather, supports_scan,
     supports_scatter,
 };
-use half::bf16;
 use serde::{Serialize, Serializer};
 
 /// Bytes of an index: they are `i32`.
@@ -63,59 +63,6 @@ impl Op {
             Self::ScatterAdd => Some(ScatterMode::Add),
             Self::ScatterSet => Some(ScatterMode::Set),
             Self::Copy | Self::Gather | Self::Scan | Self::Nonzero | Self::MaskedSelect => None,
-        }
-    }
-}
-
-/// The type of a table's elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Dtype {
-    /// IEEE single precision.
-    F32,
-    /// The upper half of single precision.
-    Bf16,
-}
-
-impl Dtype {
-    /// The name, as in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::Bf16 => "bf16",
-        }
-    }
-
-    /// Bytes of an element.
-    pub const fn size(self) -> usize {
-        match self {
-            Self::F32 => 4,
-            Self::Bf16 => 2,
-        }
-    }
-
-    pub(crate) const fn elem(self) -> ElemType {
-        ElemType::Float(match self {
-            Self::F32 => FloatKind::F32,
-            Self::Bf16 => FloatKind::BF16,
-        })
-    }
-
-    /// The elements in these bytes.
-    pub(crate) fn decode(self, bytes: &[u8]) -> Vec<f32> {
-        match self {
-            Self::F32 => bytes
-                .as_chunks()
-                .0
-                .iter()
-                .map(|four| f32::from_ne_bytes(*four))
-                .collect(),
-            Self::Bf16 => bytes
-                .as_chunks()
-                .0
-                .iter()
-                .map(|two| bf16::from_ne_bytes(*two).to_f32())
-                .collect(),
         }
     }
 }
