@@ -175,8 +175,3 @@ pub fn supports_bulk(device: &Device) -> Result<()> {
         "bulk copies to shared memory",
     )
 }
-
-/// The same as a truth value.
-pub(crate) fn copies_in_bulk(device: &Device) -> bool {
-    device.copies_in_bulk()
-}
