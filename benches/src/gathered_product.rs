@@ -1,10 +1,11 @@
 //! The product of gathered rows with a matrix, in one call.
 
 use crate::data::{BITS_TO_SUM, fill, value};
+use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::random::XorShift;
-use crate::timing::{Schedule, Time, measure_launches};
-use crate::workload::{Dtype, INDEX};
+use crate::timing::{Schedule, Time, timed};
+use crate::workload::INDEX;
 use cubecl::client::Client;
 use cubecl::future::block_on;
 use cubecl::prelude::*;
@@ -260,14 +261,14 @@ impl Measurement {
     ///
     /// What a launch, the device or the comparison gives.
     pub fn take(client: &Client, workload: &Workload, schedule: Schedule) -> Result<Self> {
-        let time = {
-            let prepared = Prepared::new(client, *workload)?;
-            let time = measure_launches(client, |turn| prepared.launch(turn), schedule)?;
-            prepared.verify()?;
-            time
-        };
-        client.memory_cleanup()?;
-        block_on(client.sync())?;
+        let prepared = Prepared::new(client, *workload)?;
+        let (time, ()) = timed(
+            client,
+            prepared,
+            Prepared::launch,
+            Prepared::verify,
+            schedule,
+        )?;
         Ok(Self {
             peer: "girih",
             name: workload.name(),

@@ -9,6 +9,7 @@ pub mod bags;
 mod buffers;
 pub mod collectives;
 mod data;
+mod dtype;
 mod error;
 pub mod gathered_product;
 pub mod host;
@@ -26,12 +27,13 @@ mod timing;
 mod verify;
 mod workload;
 
+pub use dtype::Dtype;
 pub use error::{Error, Result};
 pub use measurement::Measurement;
 pub use options::{Options, Plan};
 pub use prepared::Prepared;
-pub use timing::{Clock, Schedule, Time, measure, measure_launches};
-pub use workload::{Data, Dtype, Op, Way, Workload};
+pub use timing::{Clock, Schedule, Time, measure_launches};
+pub use workload::{Data, Op, Way, Workload};
 
 use cubecl::client::Client;
 

@@ -1,11 +1,11 @@
 //! What is known of a workload once it was measured.
 
+use crate::dtype::Dtype;
 use crate::error::Result;
 use crate::prepared::Prepared;
-use crate::timing::{Schedule, Time, measure};
-use crate::workload::{Data, Dtype, Op, Workload, bounds_name};
+use crate::timing::{Schedule, Time, timed};
+use crate::workload::{Data, Op, Workload, bounds_name};
 use cubecl::client::Client;
-use cubecl::future::block_on;
 use girih::Bounds;
 use girih::device::Device;
 use serde::Serialize;
@@ -54,17 +54,16 @@ impl Measurement {
     ///
     /// # Errors
     ///
-    /// Whatever [`Prepared::new`], [`measure`] and [`Prepared::verify`] give.
+    /// Whatever [`Prepared::new`], [`Prepared::launch`] and [`Prepared::verify`] give.
     pub fn take(client: &Client, workload: &Workload, schedule: Schedule) -> Result<Self> {
-        let time = {
-            let prepared = Prepared::new(client, *workload)?;
-            let time = measure(&prepared, schedule)?;
-            prepared.verify()?;
-            time
-        };
-        // The next workload's buffers are of another size.
-        client.memory_cleanup()?;
-        block_on(client.sync())?;
+        let prepared = Prepared::new(client, *workload)?;
+        let (time, ()) = timed(
+            client,
+            prepared,
+            Prepared::launch,
+            Prepared::verify,
+            schedule,
+        )?;
         let bytes = workload.bytes();
         let gb_per_s = |us: f64| bytes as f64 / us / 1e3;
         Ok(Self {

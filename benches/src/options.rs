@@ -2,6 +2,7 @@
 
 use crate::bags;
 use crate::collectives;
+use crate::dtype::Dtype;
 use crate::gathered_product;
 use crate::lookups;
 use crate::products;
@@ -9,7 +10,7 @@ use crate::sorting;
 use crate::sparse;
 use crate::tensor_cores;
 use crate::timing::Schedule;
-use crate::workload::{Data, Dtype, Op, Way, Workload};
+use crate::workload::{Data, Op, Way, Workload};
 use cubecl::client::Client;
 use girih::Bounds;
 use girih::device::{Device, Target};
@@ -57,8 +58,6 @@ struct Scale {
     copied_widths: &'static [usize],
     /// Bytes of rows that are gathered by bulk copies, and how many rows a cube has.
     bulk: &'static [(usize, &'static [usize])],
-    /// Bytes of rows that are gathered by cubes that stay, and how many of them a processor and packets a unit has.
-    ahead: (&'static [usize], &'static [[usize; 2]]),
 }
 
 /// Fills the memory of a data centre's GPU past its caches.
@@ -96,10 +95,6 @@ const LARGE: Scale = Scale {
         (2048, &[4, 8, 16]),
         (4096, &[4, 8]),
     ],
-    ahead: (
-        &[64, 128, 256, 512, 1024],
-        &[[8, 1], [8, 2], [6, 2], [4, 4], [6, 4], [16, 2]],
-    ),
 };
 
 /// Done within a minute on the host's cores, a software driver of Vulkan included.
@@ -117,7 +112,6 @@ const SMALL: Scale = Scale {
     pipelines: &[],
     copied_widths: &[512],
     bulk: &[],
-    ahead: (&[], &[]),
 };
 
 impl Options {
@@ -163,14 +157,6 @@ impl Options {
             let columns = width / Dtype::F32.size();
             let of_width = Workload::gather(Dtype::F32, rows, columns);
             workloads.extend(cubes.iter().map(|rows| of_width.bulk(*rows)));
-        }
-        let (widths, cubes) = scale.ahead;
-        for width in widths {
-            let of_width = Workload::gather(Dtype::F32, rows, width / Dtype::F32.size());
-            let of_cubes = cubes.iter().flat_map(|&[cubes, packets]| {
-                [false, true].map(|streams| of_width.ahead(cubes, packets, streams))
-            });
-            workloads.extend(of_cubes);
         }
         // As many rows as a product with a one-hot matrix can be asked for.
         for dtype in [Dtype::F32, Dtype::Bf16] {
@@ -235,11 +221,10 @@ impl Options {
             |name: String| filters.is_empty() || filters.iter().any(|filter| name.contains(filter));
         // Trials, which have to be asked for: where one by bulk copies fails it takes the device with it.
         let asked = |word| filters.iter().any(|filter: &String| filter.contains(word));
-        let (bulk, ahead) = (asked("bulk"), asked("ahead"));
+        let bulk = asked("bulk");
         let pipelined = asked("scan") || asked("pipelined");
         self.plans.retain(|plan| match plan.workload.way {
             Way::Launcher => true,
-            Way::Ahead(_) => ahead,
             Way::Bulk(_) => bulk,
             Way::Path(_) => bulk || asked("by "),
             Way::Pipelined(_) => pipelined,

@@ -9,8 +9,8 @@ use cubecl::future::block_on;
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::{Device, Target};
+use girih_kernels::raw::gather_bulk;
 use girih_kernels::raw::scan::pipelined_states;
-use girih_kernels::raw::{gather_ahead, gather_bulk};
 use girih_kernels::{
     CompactOptions, ScanOperation, ScanOptions, ScatterMode, gather_into, nonzero, scan_into,
     scatter_into, select,
@@ -93,10 +93,6 @@ impl Prepared {
             Op::Gather => match way {
                 Way::Bulk(rows) => {
                     gather_bulk(&self.client, source, index, output, rows)?;
-                    None
-                }
-                Way::Ahead(ahead) => {
-                    gather_ahead(&self.client, source, index, output, ahead)?;
                     None
                 }
                 Way::Launcher | Way::Path(_) | Way::Pipelined(_) => {

@@ -1,7 +1,6 @@
 //! How long a launch takes, on the device and on the host.
 
 use crate::error::{Error, Result};
-use crate::prepared::Prepared;
 use cubecl::client::Client;
 use cubecl::future::block_on;
 use cubecl::profile::{ProfileDuration, TimingMethod};
@@ -47,20 +46,32 @@ pub struct Time {
     pub clock: Clock,
 }
 
-/// Times a workload.
+/// Times the launches of a workload that has its buffers, looks at what they wrote, and gives the buffers back before the next
+/// workload asks for its own, which are of another size. With the time comes what `verify` found.
 ///
 /// # Errors
 ///
-/// [`Error::Profile`] where the device gives no times, and whatever a launch gives.
-pub fn measure(prepared: &Prepared, schedule: Schedule) -> Result<Time> {
-    measure_launches(&prepared.client, |turn| prepared.launch(turn), schedule)
+/// As [`measure_launches`], and whatever `verify` gives: what is wrong has no time.
+pub(crate) fn timed<Prepared: Sync, Found>(
+    client: &Client,
+    prepared: Prepared,
+    launch: impl Fn(&Prepared, usize) -> Result<()> + Sync,
+    verify: impl FnOnce(&Prepared) -> Result<Found>,
+    schedule: Schedule,
+) -> Result<(Time, Found)> {
+    let time = measure_launches(client, |turn| launch(&prepared, turn), schedule)?;
+    let found = verify(&prepared)?;
+    drop(prepared);
+    client.memory_cleanup()?;
+    block_on(client.sync())?;
+    Ok((time, found))
 }
 
 /// Times what `launch` enqueues, which is told how often it was called.
 ///
 /// # Errors
 ///
-/// As [`measure`].
+/// [`Error::Profile`] where the device gives no times, and whatever a launch gives.
 pub fn measure_launches(
     client: &Client,
     launch: impl Fn(usize) -> Result<()> + Sync,

@@ -5,10 +5,11 @@ use std::sync::PoisonError;
 
 use crate::buffers::{Buffers, initial};
 use crate::data::value;
+use crate::dtype::Dtype;
 use crate::error::{Error, Result};
 use crate::prepared::Prepared;
 use crate::random::XorShift;
-use crate::workload::{Dtype, Op, Workload};
+use crate::workload::{Op, Workload};
 use cubecl::prelude::CubeElement;
 use girih_kernels::Duplicates;
 use half::bf16;

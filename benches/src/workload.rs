@@ -1,17 +1,17 @@
 //! What is measured.
 
 use crate::data;
+use crate::dtype::Dtype;
 use cubecl::client::Client;
-use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
+use cubecl::ir::{ElemType, IntKind, UIntKind};
 use girih::Bounds;
 use girih::device::Device;
 use girih_kernels::raw::scan::{Pipeline, require_pipelined};
-use girih_kernels::raw::{Ahead, supports_bulk};
+use girih_kernels::raw::supports_bulk;
 use girih_kernels::{
     Duplicates, ScatterMode, ScatterOptions, ScatterPath, supports_gather, supports_scan,
     supports_scatter,
 };
-use half::bf16;
 use serde::{Serialize, Serializer};
 
 /// Bytes of an index: they are `i32`.
@@ -67,59 +67,6 @@ impl Op {
     }
 }
 
-/// The type of a table's elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Dtype {
-    /// IEEE single precision.
-    F32,
-    /// The upper half of single precision.
-    Bf16,
-}
-
-impl Dtype {
-    /// The name, as in JSON.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::F32 => "f32",
-            Self::Bf16 => "bf16",
-        }
-    }
-
-    /// Bytes of an element.
-    pub const fn size(self) -> usize {
-        match self {
-            Self::F32 => 4,
-            Self::Bf16 => 2,
-        }
-    }
-
-    pub(crate) const fn elem(self) -> ElemType {
-        ElemType::Float(match self {
-            Self::F32 => FloatKind::F32,
-            Self::Bf16 => FloatKind::BF16,
-        })
-    }
-
-    /// The elements in these bytes.
-    pub(crate) fn decode(self, bytes: &[u8]) -> Vec<f32> {
-        match self {
-            Self::F32 => bytes
-                .as_chunks()
-                .0
-                .iter()
-                .map(|four| f32::from_ne_bytes(*four))
-                .collect(),
-            Self::Bf16 => bytes
-                .as_chunks()
-                .0
-                .iter()
-                .map(|two| bf16::from_ne_bytes(*two).to_f32())
-                .collect(),
-        }
-    }
-}
-
 /// Where the indices point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Data {
@@ -166,8 +113,6 @@ pub enum Way {
     Launcher,
     /// By bulk copies, so many rows a cube.
     Bulk(usize),
-    /// By cubes that stay, and read indices ahead.
-    Ahead(Ahead),
     /// By these kernels of a scatter.
     Path(ScatterPath),
     /// By cubes of a scan that stay.
@@ -180,14 +125,6 @@ impl Way {
         match self {
             Self::Launcher => None,
             Self::Bulk(rows) => Some(format!("bulk {rows}")),
-            Self::Ahead(Ahead {
-                cubes,
-                packets,
-                streams,
-            }) => {
-                let stores = if streams { " streaming" } else { "" };
-                Some(format!("ahead {cubes}x{packets}{stores}"))
-            }
             Self::Path(path) => Some(format!("by {path:?}").to_lowercase()),
             Self::Pipelined(pipeline) => {
                 let Pipeline {
@@ -245,18 +182,6 @@ impl Workload {
     pub const fn bulk(self, rows: usize) -> Self {
         Self {
             way: Way::Bulk(rows),
-            ..self
-        }
-    }
-
-    /// The same gather by so many cubes a processor, with so many packets in flight for each unit.
-    pub const fn ahead(self, cubes: usize, packets: usize, streams: bool) -> Self {
-        Self {
-            way: Way::Ahead(Ahead {
-                cubes,
-                packets,
-                streams,
-            }),
             ..self
         }
     }
@@ -328,7 +253,7 @@ impl Workload {
             duplicates: self.duplicates,
             path: match self.way {
                 Way::Path(path) => Some(path),
-                Way::Launcher | Way::Bulk(_) | Way::Ahead(_) | Way::Pipelined(_) => None,
+                Way::Launcher | Way::Bulk(_) | Way::Pipelined(_) => None,
             },
         }
     }
@@ -392,7 +317,7 @@ impl Workload {
         match self.way {
             Way::Bulk(_) => supports_bulk(&device)?,
             Way::Pipelined(_) => require_pipelined(&device, self.op.name())?,
-            Way::Launcher | Way::Ahead(_) | Way::Path(_) => {}
+            Way::Launcher | Way::Path(_) => {}
         }
         match (self.op, self.op.mode()) {
             (Op::Scan | Op::Nonzero | Op::MaskedSelect, _) => supports_scan(client, elem)?,

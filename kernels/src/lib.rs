@@ -82,7 +82,6 @@ mod widths;
 /// The kernels themselves, for tests that compile them without a device.
 #[doc(hidden)]
 pub mod raw {
-    pub use crate::gather::ahead::{Ahead, Seats, gather_ahead, gather_ahead_kernel};
     pub use crate::gather::bulk::{gather_bulk, gather_bulk_kernel, supports_bulk};
     pub use crate::gather::{gather_kernel, gather_strided_kernel};
     pub use crate::plan::Cut;

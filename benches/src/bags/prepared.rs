@@ -5,7 +5,6 @@ use super::workload::{Op, Workload};
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
-use crate::timing::{Schedule, Time, measure_launches};
 use cubecl::client::Client;
 use cubecl::future::block_on;
 use cubecl::std::tensor::TensorHandle;
@@ -105,14 +104,5 @@ impl Prepared {
             }
             Op::Select(determinism) => [None, Some(back(determinism)?)],
         })
-    }
-
-    /// Times launches.
-    ///
-    /// # Errors
-    ///
-    /// As of [`measure`](crate::measure).
-    pub fn measure(&self, schedule: Schedule) -> Result<Time> {
-        measure_launches(&self.client, |turn| self.launch(turn), schedule)
     }
 }

@@ -3,7 +3,7 @@
 use super::prepared::Prepared;
 use super::workload::{Element, Members, Op, Workload};
 use crate::error::Result;
-use crate::timing::{Schedule, Time};
+use crate::timing::{Schedule, Time, timed};
 use cubecl::client::Client;
 use girih::device::Device;
 use serde::Serialize;
@@ -47,11 +47,14 @@ impl Measurement {
     ///
     /// # Errors
     ///
-    /// Whatever [`Prepared::new`], [`Prepared::measure`] and [`Prepared::verify`] give.
+    /// Whatever [`Prepared::new`], [`Prepared::verify`] and the timing give.
     pub fn take(client: &Client, workload: &Workload, schedule: Schedule) -> Result<Self> {
         let prepared = Prepared::new(client, *workload)?;
-        let time = prepared.measure(schedule)?;
-        let checksum = prepared.verify()?;
+        let launch = |prepared: &Prepared, _turn| {
+            prepared.launch();
+            Ok(())
+        };
+        let (time, checksum) = timed(client, prepared, launch, Prepared::verify, schedule)?;
         Ok(Self {
             peer: "girih",
             name: workload.name(),

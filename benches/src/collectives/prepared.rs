@@ -4,7 +4,6 @@ use super::kernels::{of_floats, of_integers};
 use super::model::{PERIOD, Value, checksum, expected};
 use super::workload::{Element, Workload};
 use crate::error::{Error, Result};
-use crate::timing::{Schedule, Time, measure_launches};
 use cubecl::client::Client;
 use cubecl::future::block_on;
 use cubecl::prelude::*;
@@ -68,19 +67,6 @@ impl Prepared {
                 ),
             }
         }
-    }
-
-    /// Times launches.
-    ///
-    /// # Errors
-    ///
-    /// As of [`measure`](crate::measure).
-    pub fn measure(&self, schedule: Schedule) -> Result<Time> {
-        let launch = |_| {
-            self.launch();
-            Ok(())
-        };
-        measure_launches(&self.client, launch, schedule)
     }
 
     /// Compares what every unit has left with what the host computes, and gives the checksum of it, which a peer that did

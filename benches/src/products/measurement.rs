@@ -3,9 +3,8 @@
 use super::prepared::Prepared;
 use super::workload::{Op, Workload};
 use crate::error::Result;
-use crate::timing::{Schedule, Time, measure_launches};
+use crate::timing::{Schedule, Time, timed};
 use cubecl::client::Client;
-use cubecl::future::block_on;
 use girih::device::Device;
 use serde::Serialize;
 
@@ -50,13 +49,14 @@ impl Measurement {
     ///
     /// Whatever [`Prepared::new`], [`Prepared::launch`] and [`Prepared::verify`] give.
     pub fn take(client: &Client, workload: &Workload, schedule: Schedule) -> Result<Self> {
-        let (time, relative_error) = {
-            let prepared = Prepared::new(client, *workload)?;
-            let time = measure_launches(client, |turn| prepared.launch(turn), schedule)?;
-            (time, prepared.verify()?)
-        };
-        client.memory_cleanup()?;
-        block_on(client.sync())?;
+        let prepared = Prepared::new(client, *workload)?;
+        let (time, relative_error) = timed(
+            client,
+            prepared,
+            Prepared::launch,
+            Prepared::verify,
+            schedule,
+        )?;
         Ok(Self {
             peer: "girih",
             name: workload.name(),

@@ -2,9 +2,8 @@
 
 use super::{Op, Prepared, Workload};
 use crate::error::Result;
-use crate::timing::{Schedule, Time};
+use crate::timing::{Schedule, Time, timed};
 use cubecl::client::Client;
-use cubecl::future::block_on;
 use girih::device::Device;
 use serde::Serialize;
 
@@ -43,16 +42,16 @@ impl Measurement {
     ///
     /// # Errors
     ///
-    /// Whatever [`Prepared::new`], [`Prepared::measure`] and [`Prepared::verify`] give.
+    /// Whatever [`Prepared::new`], [`Prepared::launch`] and [`Prepared::verify`] give.
     pub fn take(client: &Client, workload: &Workload, schedule: Schedule) -> Result<Self> {
-        let time = {
-            let prepared = Prepared::new(client, *workload)?;
-            let time = prepared.measure(schedule)?;
-            prepared.verify()?;
-            time
-        };
-        client.memory_cleanup()?;
-        block_on(client.sync())?;
+        let prepared = Prepared::new(client, *workload)?;
+        let (time, ()) = timed(
+            client,
+            prepared,
+            Prepared::launch,
+            Prepared::verify,
+            schedule,
+        )?;
         Ok(Self {
             peer: "girih",
             name: workload.name(),

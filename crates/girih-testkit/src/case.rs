@@ -223,6 +223,12 @@ pub mod needs {
         met: |rt| Device::of(&rt.client).adds_atomically(f32::cube_type(), 1),
     };
 
+    /// An atomic minimum of u64, by which the first index out of range along every axis is reported.
+    pub const REPORTS_AXES: Need = Need {
+        what: "atomic minimum of u64",
+        met: |rt| Device::of(&rt.client).reports_axes(),
+    };
+
     /// Tensor cores that warpgroups feed from shared memory: NVIDIA's Hopper.
     pub const WARPGROUP_MMA: Need = Need {
         what: "tensor cores that warpgroups feed from shared memory",

@@ -65,6 +65,16 @@ pub(crate) fn expanded_for(scope: &Scope) -> Option<(Target, Rc<DeviceProperties
     Some((Target::of(&properties), properties))
 }
 
+/// The architecture of an NVIDIA GPU, 90 for `sm_90`; `None` of any other device.
+pub(crate) fn architecture(properties: &DeviceProperties) -> Option<u32> {
+    let version = properties.identity.fingerprint.strip_prefix("ptx_sm")?;
+    let digits = version.trim_end_matches(char::is_alphabetic);
+    digits.parse().ok()
+}
+
+/// Processors of a GPU that does not say how many it has: no more than small ones have, so that each has work.
+const FEW_PROCESSORS: u32 = 16;
+
 /// The instruction by which a plane multiplies matrices of these elements, whose threads hold fragments as [`WarpMatrix`] says: of
 /// those that add at most so many products to a sum, the one that adds the most.
 pub(crate) fn warp_matrix(
@@ -228,9 +238,64 @@ impl Device {
         let properties = self.client.properties();
         self.target == Target::Cuda
             && self.target.is_lowered()
-            && crate::cuda::architecture(properties) == Some(90)
+            && architecture(properties) == Some(90)
             && properties.features.tma.contains(Tma::Base)
             && properties.features.cube_cluster
+    }
+
+    /// Whether a unit copies bytes between global and shared memory without registers ([`bulk`](crate::cuda::bulk)), and others wait
+    /// for the bytes ([`mbarrier`](crate::cuda::mbarrier)): NVIDIA GPUs from `sm_90` on.
+    ///
+    /// ```
+    /// use girih::device::Device;
+    ///
+    /// /// What a kernel needs that fetches its tiles in bulk.
+    /// fn require_copies(device: &Device) -> girih::Result<()> {
+    ///     device.require(device.copies_in_bulk(), "stream", "bulk copies to shared memory")
+    /// }
+    ///
+    /// let cpu = Device::of(&cubecl::Device::Cpu(Default::default()).client());
+    /// let refused = require_copies(&cpu).unwrap_err().to_string();
+    /// assert!(refused.contains("bulk copies"), "{refused}");
+    /// ```
+    pub fn copies_in_bulk(&self) -> bool {
+        self.target == Target::Cuda
+            && self.target.is_lowered()
+            && architecture(self.client.properties()) >= Some(90)
+    }
+
+    /// How many processors the device has that run cubes side by side: what a launch is cut by whose cubes share the work evenly, or
+    /// stay and take it in turn. Never 0.
+    ///
+    /// | backend | processors |
+    /// |---|---|
+    /// | CUDA | the GPU's streaming multiprocessors |
+    /// | HIP | the GPU's compute units |
+    /// | CPU | 1: its cubes run one after another |
+    /// | Vulkan, WebGPU, Metal, and HIP where the driver is silent | 16: nobody says, and small GPUs have as many |
+    ///
+    /// Where 16 stands for a number that nobody knows, it is no promise that so many cubes run at once; cubes that wait for each other
+    /// ask [`GridBarrier::most_cubes`](crate::memory::blocks::GridBarrier::most_cubes).
+    ///
+    /// ```
+    /// use girih::device::Device;
+    ///
+    /// /// Cubes that take so many tiles in turn: two for each processor, and none without a tile.
+    /// fn cubes(device: &Device, tiles: usize) -> usize {
+    ///     tiles.min(2 * device.processors())
+    /// }
+    ///
+    /// let cpu = Device::of(&cubecl::Device::Cpu(Default::default()).client());
+    /// assert_eq!((cubes(&cpu, 1), cubes(&cpu, 1000)), (1, 2));
+    /// ```
+    pub fn processors(&self) -> usize {
+        let hardware = &self.client.properties().hardware;
+        let assumed = match self.target {
+            Target::Cpu => 1,
+            _ => FEW_PROCESSORS,
+        };
+        let counted = hardware.num_streaming_multiprocessors;
+        counted.unwrap_or(assumed).max(1) as usize
     }
 
     /// Whether a plane multiplies matrices whose elements are `factor`, and adds in `sum`, by instructions that

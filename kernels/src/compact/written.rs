@@ -70,8 +70,7 @@ impl Written {
         let lengths = list(client.empty((self.length * index.size()).max(8)));
         if self.length > 0 {
             let units = units(&self.device);
-            let multiprocessors = client.properties().hardware.num_streaming_multiprocessors;
-            let most = 8 * multiprocessors.unwrap_or(16) as usize;
+            let most = 8 * self.device.processors();
             // SAFETY: a unit writes runs below the count, for which both lists have room.
             unsafe {
                 lengths_kernel::launch_unchecked(

@@ -163,21 +163,15 @@ pub fn gather_bulk(
     Ok(())
 }
 
-/// Whether a device copies in bulk: NVIDIA GPUs from compute capability 9.0 on.
+/// An error that names the device, unless it [copies in bulk](Device::copies_in_bulk).
 ///
 /// # Errors
 ///
-/// [`Error::Device`] of one that does not.
+/// [`Error::Device`].
 pub fn supports_bulk(device: &Device) -> Result<()> {
-    let has = copies_in_bulk(device);
-    device.require(has, "gather_bulk", "bulk copies to shared memory")
-}
-
-/// The same as a truth value.
-pub(crate) fn copies_in_bulk(device: &Device) -> bool {
-    let properties = device.client().properties();
-    let capability = properties.identity.fingerprint.strip_prefix("ptx_sm");
-    let digits: Option<String> =
-        capability.map(|text| text.chars().take_while(char::is_ascii_digit).collect());
-    digits.and_then(|digits| digits.parse::<u32>().ok()) >= Some(90)
+    device.require(
+        device.copies_in_bulk(),
+        "gather_bulk",
+        "bulk copies to shared memory",
+    )
 }

@@ -2,7 +2,6 @@
 // CubeCL's macro writes undocumented twins of the kernels.
 #![allow(missing_docs)]
 
-pub mod ahead;
 pub mod bulk;
 
 use crate::check;

@@ -277,7 +277,7 @@ fn launch(
     // Each cube adds its bins to the output: so many cubes as keep the processors busy, no more, and none with more bins than vectors.
     let most = match device.target() {
         Target::Cpu => 1,
-        _ => 4 * hardware.num_streaming_multiprocessors.unwrap_or(16) as usize,
+        _ => 4 * device.processors(),
     };
     let least = private.max(2 * units as usize);
     let cubes = vectors.div_ceil(least).clamp(1, most);

@@ -2,7 +2,6 @@
 
 use super::look_back::words;
 use super::{CALL, Determinism, ScanOptions, ScanPath};
-use crate::gather::bulk::copies_in_bulk;
 use cubecl::ir::{ElemType, UIntKind};
 use girih::device::{Device, Target};
 use girih::memory::{AtomicAccess, MemoryOrder, MemoryScope, Operation};
@@ -69,7 +68,7 @@ pub fn require_look_back(device: &Device, call: &'static str, sum: ElemType) -> 
 
 /// An error that names what the device lacks for pipelined scans, if it lacks anything.
 pub fn require_pipelined(device: &Device, call: &'static str) -> Result<()> {
-    let copies = copies_in_bulk(device) && lanes(device) == Some(32);
+    let copies = device.copies_in_bulk() && lanes(device) == Some(32);
     device.require(
         copies,
         call,

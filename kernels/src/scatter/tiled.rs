@@ -48,12 +48,6 @@ impl Seats {
     }
 }
 
-/// Processors of the device, or as many as many have.
-fn processors(device: &Device) -> usize {
-    let hardware = &device.client().properties().hardware;
-    hardware.num_streaming_multiprocessors.unwrap_or(16) as usize
-}
-
 /// Cubes that decide something together, and atomics of theirs in shared memory.
 pub(super) fn require_cubes(device: &Device) -> Result<()> {
     let decides = !matches!(device.target(), Target::Wgsl | Target::Other);
@@ -84,7 +78,7 @@ impl Tile {
     pub(super) fn new(case: &Case<'_>, width: usize, atomic: usize) -> Self {
         let seats = Seats::new(case.device, case.slice / width);
         // Long runs where there are cubes enough, since what is combined at once is one atomic.
-        let cubes = RESIDENT * processors(case.device);
+        let cubes = RESIDENT * case.device.processors();
         let share = (case.slices[1] / (cubes * seats.teams)).clamp(BATCH, RUN);
         let run = share.min((ROOM / seats.teams).max(BATCH));
         Self {
@@ -186,7 +180,7 @@ impl Private {
         let seats = Seats::new(device, slices.packets);
         let units = (self.teams * seats.lanes).min(seats.units);
         let tiles = slices.count().div_ceil(self.teams * BATCH);
-        let shares = (4 * processors(device))
+        let shares = (4 * device.processors())
             .div_ceil(seats.column_tiles)
             .min(tiles);
         let plan = PrivatePlan {

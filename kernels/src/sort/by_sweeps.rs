@@ -119,8 +119,7 @@ impl Launch<'_> {
         let (begin, _) = self.digit(0);
         let (_, last) = self.digit(digits - 1);
         // Each takes work while there is some: a few for each processor are enough.
-        let hardware = &client.properties().hardware;
-        let most = 4 * hardware.num_streaming_multiprocessors.unwrap_or(64);
+        let most = 4 * self.device.processors() as u32;
         let cubes = self.tiles_of_row.min(most);
         let [keys, payload] = carries.all();
         let [keys_in, keys_between, keys_out] = keys;

@@ -220,14 +220,8 @@ fn path(device: &Device, job: &Job, asked: Option<SortPath>) -> Result<SortPath>
 /// 2^20 keys take 55 us, and 59 to 108 us in the five launches of sweeps, as fast as the host is; of more tiles than processors each
 /// takes longer, since fewer are held by a processor at once: 2^24 keys take 510 us and 341 us.
 fn is_at_once(device: &Device, job: &Job) -> bool {
-    let processors = device
-        .client()
-        .properties()
-        .hardware
-        .num_streaming_multiprocessors
-        .unwrap_or(0) as usize;
     let tile = tile(device, SortPath::AtOnce, job).len();
-    device.target() == Target::Cuda && job.rows == 1 && job.len <= processors * tile
+    device.target() == Target::Cuda && job.rows == 1 && job.len <= device.processors() * tile
 }
 
 /// How many keys of a row one cube sorts at most.
@@ -322,7 +316,7 @@ pub(crate) fn counting(device: &Device, job: &Job, passes: u32, width: usize) ->
     let most = match device.target() {
         // Its cubes run one after another.
         Target::Cpu => 1,
-        _ => 4 * hardware.num_streaming_multiprocessors.unwrap_or(64) as usize,
+        _ => 4 * device.processors(),
     };
     let chunks = (job.len / width).div_ceil((counting.units * counting.items) as usize);
     let share = most.div_ceil(job.rows);

@@ -267,10 +267,7 @@ pub fn require(device: &device::Device) -> Result<()> {
 /// Cubes that give every processor work, and rows that are enough for them.
 pub(super) fn most_cubes(device: &device::Device) -> usize {
     match device.target() {
-        Target::Cuda => {
-            let hardware = &device.client().properties().hardware;
-            hardware.num_streaming_multiprocessors.unwrap_or(1) as usize
-        }
+        Target::Cuda => device.processors(),
         // Its cubes run one after another.
         _ => 1,
     }

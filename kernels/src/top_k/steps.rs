@@ -245,7 +245,7 @@ pub(super) fn launch(
     let units = 1 << hardware.max_units_per_cube.clamp(1, 256).ilog2();
     let most = match device.target() {
         Target::Cpu => 1,
-        _ => 8 * hardware.num_streaming_multiprocessors.unwrap_or(16) as usize,
+        _ => 8 * device.processors(),
     };
     let share = most.div_ceil(input.rows);
     let steps = Steps {

@@ -1,17 +1,17 @@
-//! Flat views as a kernel author uses them: masks, lists that end, atomics, vectors, refusals. Their rules are tried on
-//! random data in `properties`.
+//! Flat views as a kernel author uses them: masks, lists that end, vectors, reports. Their rules are tried on random data in
+//! `properties`.
+
+pub mod atomics;
+pub mod refusals;
 
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::{
     device::Device,
-    memory::{AtomicAccess, Operation},
     prelude::*,
     view::{Offence, Report, Reporter},
 };
-use girih_testkit::{Buffer, Rt, case::Need, cases, check::assert_same, needs};
-
-use super::views::assert_refused;
+use girih_testkit::{Buffer, Rt, cases, check::assert_same, needs};
 
 cases! {
     takes_part_where_a_mask_is_true,
@@ -19,29 +19,10 @@ cases! {
     gathers_whole_vectors_from_lone_elements,
     takes_a_list_to_its_end,
     reports_no_entry_past_the_end_of_a_list,
-    reports_along_each_axis needs [AXES, needs::U64],
-    updates_atomics_and_gives_what_they_held needs [MUL_I32],
-    stores_and_loads_atomics,
-    refuses_indices_that_do_not_broadcast,
-    refuses_a_mask_that_does_not_broadcast,
-    refuses_to_scatter_to_vectors,
-    refuses_report_without_a_reporter,
+    reports_along_each_axis needs [needs::REPORTS_AXES, needs::U64],
 }
 
 type Error = girih_testkit::Error;
-
-/// Reports along every axis.
-const AXES: Need = Need {
-    what: "atomic minimum of u64",
-    met: |rt| Device::of(&rt.client).reports_axes(),
-};
-
-const MUL_I32: Need = Need {
-    what: "atomic multiplication of i32",
-    met: |rt| {
-        Device::of(&rt.client).has_atomic(&AtomicAccess::new(Operation::Mul, i32::cube_type()))
-    },
-};
 
 const ONE_CUBE: CubeCount = CubeCount::Static(1, 1, 1);
 
@@ -316,193 +297,6 @@ fn reports_along_each_axis(rt: &Rt) -> Result<(), String> {
         assert_eq!(found, want);
     }
     Ok(())
-}
-
-/// Each call on a row of its own of `memory`, at the same columns.
-#[cube(launch_unchecked)]
-fn update_each(memory: &Tensor<Atomic<i32>>, columns: &Tensor<i32>, old: &mut Tensor<i32>) {
-    let cube = this_cube();
-    let columns = TileView::<i32, shape![1, 4]>::of(columns).load(&cube, (0u32, 0u32));
-    let view = AtomicFlatView::<i32, shape![1, 4]>::of(memory);
-    let mut to = TileViewMut::<i32, shape![1, 4]>::of(old);
-    let six = Tile::<i32, shape![1, 4]>::full(6i32);
-
-    let row = Tile::<i32, shape![1, 1]>::full(0i32);
-    let held = view.fetch_add::<Relaxed>(&cube, six.clone(), (&row, &columns));
-    to.store(&cube, held, (0u32, 0u32));
-    let row = Tile::<i32, shape![1, 1]>::full(1i32);
-    let held = view.fetch_sub::<Relaxed>(&cube, six.clone(), (&row, &columns));
-    to.store(&cube, held, (1u32, 0u32));
-    let row = Tile::<i32, shape![1, 1]>::full(2i32);
-    let held = view.fetch_mul::<Relaxed>(&cube, six.clone(), (&row, &columns));
-    to.store(&cube, held, (2u32, 0u32));
-    let row = Tile::<i32, shape![1, 1]>::full(3i32);
-    let held = view.fetch_min::<Relaxed>(&cube, six.clone(), (&row, &columns));
-    to.store(&cube, held, (3u32, 0u32));
-    let row = Tile::<i32, shape![1, 1]>::full(4i32);
-    let held = view.fetch_max::<Relaxed>(&cube, six.clone(), (&row, &columns));
-    to.store(&cube, held, (4u32, 0u32));
-    let row = Tile::<i32, shape![1, 1]>::full(5i32);
-    let held = view.fetch_and::<Relaxed>(&cube, six.clone(), (&row, &columns));
-    to.store(&cube, held, (5u32, 0u32));
-    let row = Tile::<i32, shape![1, 1]>::full(6i32);
-    let held = view.fetch_or::<Relaxed>(&cube, six.clone(), (&row, &columns));
-    to.store(&cube, held, (6u32, 0u32));
-    let row = Tile::<i32, shape![1, 1]>::full(7i32);
-    let held = view.fetch_xor::<Relaxed>(&cube, six.clone(), (&row, &columns));
-    to.store(&cube, held, (7u32, 0u32));
-    let row = Tile::<i32, shape![1, 1]>::full(8i32);
-    let held = view.exchange::<Relaxed>(&cube, six, (&row, &columns));
-    to.store(&cube, held, (8u32, 0u32));
-}
-
-fn updates_atomics_and_gives_what_they_held(rt: &Rt) -> Result<(), Error> {
-    type Update = fn(i32) -> i32;
-    let updates: [Update; 9] = [
-        |held| held + 6,
-        |held| held - 6,
-        |held| held * 6,
-        |held| held.min(6),
-        |held| held.max(6),
-        |held| held & 6,
-        |held| held | 6,
-        |held| held ^ 6,
-        |_| 6,
-    ];
-    let row = [-3i32, 12, 5, 100];
-    let memory = rt.put_tensor(&row.repeat(9), &[9, 4]);
-    let columns = rt.put_tensor(&[2i32, 4, 0, -1], &[1, 4]);
-    let old = rt.poisoned_tensor::<i32>(&[9, 4], &[4, 1]);
-    // SAFETY: the load of columns and the stores cover their tensors, the updates are masked.
-    unsafe {
-        update_each::launch_unchecked(
-            &rt.client,
-            ONE_CUBE,
-            rt.cube_dim(),
-            memory.arg(),
-            columns.arg(),
-            old.arg(),
-        );
-    }
-    let want: Vec<i32> = updates
-        .iter()
-        .flat_map(|update| [update(row[0]), row[1], update(row[2]), row[3]])
-        .collect();
-    assert_same(&rt.read_tensor(&memory)?, &want);
-    assert_same(&rt.read_tensor(&old)?, &[5, 0, -3, 0].repeat(9));
-    Ok(())
-}
-
-#[cube(launch_unchecked)]
-fn keep(memory: &Tensor<Atomic<u32>>, index: &[i32], values: &[u32], out: &mut [u32]) {
-    let cube = this_cube();
-    let index = TileView::<i32, shape![4]>::of(index).load(&cube, 0u32);
-    let values = TileView::<u32, shape![4]>::of(values).load(&cube, 0u32);
-    let view = AtomicFlatView::<u32, shape![4]>::of(memory)
-        .bounds(Bounds::Wrap)
-        .at::<Cube>();
-    view.atomic_store::<Relaxed>(&cube, values, &index);
-    sync_cube();
-    let held = view.atomic_load::<Relaxed>(&cube, comptime!(Pad(7u32)), &index);
-    TileViewMut::<u32, shape![4]>::of(out).store(&cube, held, 0u32);
-}
-
-fn stores_and_loads_atomics(rt: &Rt) -> Result<(), Error> {
-    let (memory, out) = (rt.put_tensor(&[1u32; 5], &[5]), rt.poisoned::<u32>(4));
-    let (index, values) = (rt.put(&[4i32, -5, 5, -2]), rt.put(&[20u32, 21, 22, 23]));
-    // SAFETY: the loads and the store cover their buffers, the accesses to `memory` are masked.
-    unsafe {
-        keep::launch_unchecked(
-            &rt.client,
-            ONE_CUBE,
-            rt.cube_dim(),
-            memory.arg(),
-            index.arg(),
-            values.arg(),
-            out.arg(),
-        );
-    }
-    assert_same(&rt.read(&out)?, &[20, 21, 7, 23]);
-    assert_same(&rt.read_tensor(&memory)?, &[21, 1, 1, 23, 20]);
-    Ok(())
-}
-
-#[cube(launch_unchecked)]
-fn mismatched(x: &Tensor<u32>, out: &mut [u32], #[comptime] of_mask: bool) {
-    let cube = this_cube();
-    let three = Tile::<u32, shape![3]>::full(0u32);
-    let four = Tile::<u32, shape![4]>::full(0u32);
-    let view = FlatView::<u32, shape![4]>::of(x);
-    let tile = if comptime!(of_mask) {
-        view.mask(&three).gather(&cube, Zero, (&four, &four))
-    } else {
-        view.gather(&cube, Zero, (&four, &three))
-    };
-    TileViewMut::<u32, shape![4]>::of(out).store(&cube, tile, 0u32);
-}
-
-fn refused_mismatch(rt: &Rt, of_mask: bool, text: &str) {
-    let (x, out) = (rt.put_tensor(&table(), &[4, 6]), rt.put(&[0u32; 4]));
-    // SAFETY: the kernel is refused.
-    unsafe {
-        mismatched::launch_unchecked(
-            &rt.client,
-            ONE_CUBE,
-            rt.cube_dim(),
-            x.arg(),
-            out.arg(),
-            of_mask,
-        );
-    }
-    assert_refused(rt, &out, text);
-}
-
-fn refuses_indices_that_do_not_broadcast(rt: &Rt) {
-    let text = "girih: FlatView::gather: indices of axis 1 of extents [3] for a tile of extents [4]; each extent is the";
-    refused_mismatch(rt, false, text);
-}
-
-fn refuses_a_mask_that_does_not_broadcast(rt: &Rt) {
-    let text = "girih: FlatView::gather: a mask of extents [3] for a tile of extents [4]; each extent is the";
-    refused_mismatch(rt, true, text);
-}
-
-#[cube(launch_unchecked)]
-fn to_vectors<N: Size>(out: &mut Tensor<Vector<u32, N>>) {
-    let cube = this_cube();
-    let index = Tile::<u32, shape![4]>::iota();
-    let tile = Tile::<u32, shape![4]>::full(1u32);
-    FlatViewMut::<u32, shape![4]>::of(out).scatter(&cube, tile, &index);
-}
-
-fn refuses_to_scatter_to_vectors(rt: &Rt) {
-    let out = rt.put_tensor(&[0u32; 8], &[8]);
-    // SAFETY: the kernel is refused.
-    unsafe {
-        to_vectors::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), 4, out.arg());
-    }
-    let text =
-        "girih: FlatViewMut::scatter: memory of vectors of 4 elements; memory of scalars is needed";
-    assert_refused(rt, &out.storage, text);
-}
-
-#[cube(launch_unchecked)]
-fn unreported(x: &[u32], out: &mut [u32]) {
-    let cube = this_cube();
-    let index = Tile::<u32, shape![4]>::iota();
-    let view = FlatView::<u32, shape![4]>::of(x).bounds(Bounds::Report);
-    let tile = view.gather(&cube, Zero, &index);
-    TileViewMut::<u32, shape![4]>::of(out).store(&cube, tile, 0u32);
-}
-
-fn refuses_report_without_a_reporter(rt: &Rt) {
-    let (x, out) = (rt.put(&[1u32; 4]), rt.put(&[0u32; 4]));
-    // SAFETY: the kernel is refused.
-    unsafe {
-        unreported::launch_unchecked(&rt.client, ONE_CUBE, rt.cube_dim(), x.arg(), out.arg());
-    }
-    let text = "girih: FlatView::bounds: Bounds::Report; call `report(reporter)`";
-    assert_refused(rt, &out, text);
 }
 
 /// Kernels for compile checks without a GPU.

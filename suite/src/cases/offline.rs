@@ -1,13 +1,16 @@
 //! Kernels to PTX and SASS with no GPU: the instructions that matter are there, and local memory is not.
 
-use cubecl::ir::{ElemType, FloatKind, IntKind};
+use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::Bounds;
 use girih_kernels::ScatterMode;
 use girih_kernels::raw::{self, Cut};
 use girih_testkit::{
     Error, cases,
-    offline::{Compiled, Toolkit, buffer, hopper, none, optional, settings, target, tensor},
+    offline::{
+        Compiled, Toolkit, buffer, hopper, none, optional, scalars, settings, target, tensor,
+        types::{BF16, F32, I8, I32, I64},
+    },
 };
 
 use super::smoke::copy;
@@ -21,7 +24,6 @@ cases! {
     gather_reports_by_an_atomic_minimum,
     gather_of_five_axes_compiles,
     gather_by_bulk_copies_keeps_rows_out_of_registers,
-    gather_ahead_has_its_packets_in_flight,
     scatter_set_moves_16_bytes,
     scatter_add_combines_4_floats_at_once,
     scatter_add_of_bf16_combines_pairs,
@@ -43,13 +45,6 @@ const WHOLE: Cut = Cut {
     slabs: false,
 };
 
-/// Five scalars set at launch.
-fn five() -> SequenceCompilationArg<usize> {
-    SequenceCompilationArg {
-        values: [(); 5].into_iter().collect(),
-    }
-}
-
 /// Tiles of rows of `columns` elements, `rows` of them, in vectors of `width`; 32-bit offsets.
 fn gather_kernel(
     element: ElemType,
@@ -60,7 +55,6 @@ fn gather_kernel(
         Bounds::Report => optional(true),
         _ => none(),
     };
-    let index = ElemType::Int(IntKind::I32);
     raw::gather_kernel::GatherKernel::new(
         settings(256),
         hopper(),
@@ -77,7 +71,7 @@ fn gather_kernel(
         columns,
         WHOLE,
         bounds,
-        [element, index],
+        [element, I32],
     )
 }
 
@@ -90,26 +84,24 @@ fn gather_moves_16_bytes(toolkit: &Toolkit, element: ElemType, width: usize) -> 
     // Two packets a unit: both loads are in flight before the first store.
     assert_eq!(compiled.count_sass("LDG.E.128"), 2, "{}", compiled.sass);
     assert_eq!(compiled.count_sass("STG.E.128"), 2);
-    compiled.assert_no_local_memory();
-    compiled.assert_registers_at_most(64);
+    compiled.assert_in_registers(64);
     Ok(())
 }
 
 fn gather_of_f32_rows_moves_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
-    gather_moves_16_bytes(toolkit, ElemType::Float(FloatKind::F32), 4)
+    gather_moves_16_bytes(toolkit, F32, 4)
 }
 
 fn gather_of_bf16_rows_moves_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
-    gather_moves_16_bytes(toolkit, ElemType::Float(FloatKind::BF16), 8)
+    gather_moves_16_bytes(toolkit, BF16, 8)
 }
 
 fn gather_of_i8_rows_moves_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
-    gather_moves_16_bytes(toolkit, ElemType::Int(IntKind::I8), 16)
+    gather_moves_16_bytes(toolkit, I8, 16)
 }
 
 fn gather_reports_by_an_atomic_minimum(toolkit: &Toolkit) -> Result<(), Error> {
-    let float = ElemType::Float(FloatKind::F32);
-    let compiled = toolkit.compile(gather_kernel(float, Bounds::Report, [4, 16, 128]))?;
+    let compiled = toolkit.compile(gather_kernel(F32, Bounds::Report, [4, 16, 128]))?;
     compiled.assert_ptx("red.relaxed.gpu.global.min.u32");
     compiled.assert_sass("LDG.E.128");
     compiled.assert_no_local_memory();
@@ -117,7 +109,7 @@ fn gather_reports_by_an_atomic_minimum(toolkit: &Toolkit) -> Result<(), Error> {
 }
 
 fn gather_of_five_axes_compiles(toolkit: &Toolkit) -> Result<(), Error> {
-    let types = [ElemType::Float(FloatKind::F32), ElemType::Int(IntKind::I64)];
+    let types = [F32, I64];
     let kernel = raw::gather_strided_kernel::GatherStridedKernel::new(
         settings(256),
         hopper(),
@@ -126,7 +118,7 @@ fn gather_of_five_axes_compiles(toolkit: &Toolkit) -> Result<(), Error> {
         tensor(),
         tensor(),
         none(),
-        five(),
+        scalars(5),
         1,
         1,
         64,
@@ -150,7 +142,7 @@ fn gather_by_bulk_copies_keeps_rows_out_of_registers(toolkit: &Toolkit) -> Resul
         4,
         32,
         16,
-        ElemType::Int(IntKind::I32),
+        I32,
     );
     let compiled = toolkit.compile(kernel)?;
     compiled.assert_ptx("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes");
@@ -161,39 +153,8 @@ fn gather_by_bulk_copies_keeps_rows_out_of_registers(toolkit: &Toolkit) -> Resul
     Ok(())
 }
 
-fn gather_ahead_has_its_packets_in_flight(toolkit: &Toolkit) -> Result<(), Error> {
-    for (lanes, steps, streams) in [(4, 1, false), (8, 2, true), (16, 4, false)] {
-        let seats = raw::Seats {
-            lanes,
-            teams: 256 / lanes,
-            steps,
-            streams,
-        };
-        let kernel = raw::gather_ahead_kernel::GatherAheadKernel::new(
-            settings(256),
-            hopper(),
-            target(),
-            buffer(),
-            buffer(),
-            buffer(),
-            (),
-            (),
-            (),
-            4,
-            seats,
-            ElemType::Int(IntKind::I32),
-        );
-        let compiled = toolkit.compile(kernel)?;
-        assert_eq!(compiled.count_sass("LDG.E.128"), steps, "{}", compiled.sass);
-        let stores = if streams { "STG.E.EF.128" } else { "STG.E.128" };
-        assert_eq!(compiled.count_sass(stores), steps, "{}", compiled.sass);
-        compiled.assert_no_local_memory();
-    }
-    Ok(())
-}
-
 fn scatter_set_moves_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
-    let types = [ElemType::Float(FloatKind::F32), ElemType::Int(IntKind::I32)];
+    let types = [F32, I32];
     let kernel = raw::scatter::set_kernel::SetKernel::new(
         settings(256),
         hopper(),
@@ -219,8 +180,8 @@ fn scatter_set_moves_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
     Ok(())
 }
 
-fn scatter_add(toolkit: &Toolkit, element: FloatKind, atomic: usize) -> Result<Compiled, Error> {
-    let types = [ElemType::Float(element), ElemType::Int(IntKind::I32)];
+fn scatter_add(toolkit: &Toolkit, element: ElemType, atomic: usize) -> Result<Compiled, Error> {
+    let types = [element, I32];
     let kernel = raw::scatter::combine_kernel::CombineKernel::new(
         settings(256),
         hopper(),
@@ -245,7 +206,7 @@ fn scatter_add(toolkit: &Toolkit, element: FloatKind, atomic: usize) -> Result<C
 }
 
 fn scatter_add_combines_4_floats_at_once(toolkit: &Toolkit) -> Result<(), Error> {
-    let compiled = scatter_add(toolkit, FloatKind::F32, 4)?;
+    let compiled = scatter_add(toolkit, F32, 4)?;
     compiled.assert_ptx("red.relaxed.gpu.global.add.v4.f32");
     compiled.assert_sass("REDG.E.ADD.F32x4");
     // The rows added are read through the read-only path, as the kernel writes only where it adds.
@@ -255,7 +216,7 @@ fn scatter_add_combines_4_floats_at_once(toolkit: &Toolkit) -> Result<(), Error>
 }
 
 fn scatter_add_of_bf16_combines_pairs(toolkit: &Toolkit) -> Result<(), Error> {
-    let compiled = scatter_add(toolkit, FloatKind::BF16, 2)?;
+    let compiled = scatter_add(toolkit, BF16, 2)?;
     compiled.assert_ptx("red.relaxed.gpu.global.add.noftz.bf16x2");
     compiled.assert_no_local_memory();
     Ok(())

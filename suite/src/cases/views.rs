@@ -13,6 +13,7 @@ pub mod lists;
 mod model;
 pub mod partitions;
 pub mod policies;
+pub mod reports;
 pub mod starts;
 pub mod stores;
 

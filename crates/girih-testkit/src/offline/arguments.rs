@@ -30,3 +30,25 @@ where
 pub fn none<T: LaunchArg>() -> ComptimeOptionCompilationArg<T> {
     ComptimeOptionCompilationArg::None
 }
+
+/// The argument of a kernel for a `Sequence` of so many numbers that are set at launch.
+///
+/// ```
+/// use cubecl::prelude::*;
+/// use girih_testkit::offline;
+///
+/// /// The last extent of three.
+/// #[cube(launch)]
+/// fn last(extents: Sequence<u32>, out: &mut [u32]) {
+///     out[0] = extents[2];
+/// }
+///
+/// # fn main() {
+/// let kernel = last::Last::new(
+///     offline::settings(1), offline::hopper(), offline::target(), offline::scalars(3), offline::buffer(),
+/// );
+/// # }
+/// ```
+pub fn scalars<T: LaunchArg<CompilationArg = ()>>(count: usize) -> SequenceCompilationArg<T> {
+    std::iter::repeat_n((), count).collect()
+}

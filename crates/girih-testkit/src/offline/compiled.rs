@@ -118,6 +118,13 @@ impl Compiled {
         let registers = self.resources.registers;
         assert!(registers <= most, "{registers} registers, more than {most}");
     }
+
+    /// Fails if a unit uses [local memory](Self::assert_no_local_memory), or [more than `most` registers](Self::assert_registers_at_most).
+    #[track_caller]
+    pub fn assert_in_registers(&self, most: u32) {
+        self.assert_no_local_memory();
+        self.assert_registers_at_most(most);
+    }
 }
 
 /// The instruction on a line of PTX, without its predicate.
@@ -225,8 +232,7 @@ mod tests {
         compiled.assert_no_ptx("commented");
         compiled.assert_sass("LDG.E.128");
         compiled.assert_no_sass("STG");
-        compiled.assert_no_local_memory();
-        compiled.assert_registers_at_most(16);
+        compiled.assert_in_registers(16);
         assert_eq!(compiled.count_ptx("ld."), 2);
         assert_eq!(compiled.count_sass(" R"), 2);
     }
@@ -254,13 +260,13 @@ mod tests {
             "`LDG` in the SASS: LDG.E.128.CONSTANT R4, desc[UR4][R2.64] ;"
         );
         assert_eq!(
-            message(|c| c.assert_registers_at_most(8)),
+            message(|c| c.assert_in_registers(8)),
             "16 registers, more than 8"
         );
         let spilled = |_: &Compiled| {
             let mut spilled = compiled();
             spilled.resources.spill_loads = 8;
-            spilled.assert_no_local_memory();
+            spilled.assert_in_registers(16);
         };
         assert!(message(spilled).contains("8 of spill loads"));
     }

@@ -1,7 +1,7 @@
 //! Kernels to CUDA C++, PTX and SASS with no GPU: what an NVIDIA GPU would run, and at what cost.
 //!
 //! `#[cube(launch)] fn copy<E: Numeric>(..)` makes a module `copy` with a struct `Copy`. Its `new` takes what a launch would
-//! know of the device, then for each argument in order [`buffer`], [`tensor`], [`optional`] or [`none`], `()` for a scalar or the value of a
+//! know of the device, then for each argument in order [`buffer`], [`tensor`], [`optional`], [`none`] or [`scalars`], `()` for a scalar or the value of a
 //! `#[comptime]` one, and last the sizes (`N: Size`):
 //!
 //! ```no_run
@@ -32,7 +32,7 @@ mod resources;
 mod toolkit;
 pub mod types;
 
-pub use arguments::{buffer, none, optional, tensor};
+pub use arguments::{buffer, none, optional, scalars, tensor};
 pub use compiled::Compiled;
 pub use languages::Language;
 pub use properties::{hopper, settings, target};

@@ -8,6 +8,8 @@ pub const BF16: ElemType = ElemType::Float(FloatKind::BF16);
 pub const F16: ElemType = ElemType::Float(FloatKind::F16);
 /// Floats of 32 bits.
 pub const F32: ElemType = ElemType::Float(FloatKind::F32);
+/// Floats of 64 bits.
+pub const F64: ElemType = ElemType::Float(FloatKind::F64);
 /// What tensor cores multiply floats of 32 bits as.
 pub const TF32: ElemType = ElemType::Float(FloatKind::TF32);
 /// Integers of 8 bits.

@@ -1,18 +1,11 @@
 //! PTX in a kernel, refused by name where it means nothing.
 
-use crate::device::{Target, expanded_for};
+use crate::device::{Target, architecture, expanded_for};
+use cubecl::ir::Scope;
 use cubecl::ir::dialect::general::PoisonOp;
 use cubecl::ir::prelude::TypeHandle;
-use cubecl::ir::{DeviceProperties, Scope};
 use cubecl::prelude::*;
 use pliron::value::Value;
-
-/// The architecture of an NVIDIA GPU, 90 for `sm_90`; `None` of any other device.
-pub(crate) fn architecture(properties: &DeviceProperties) -> Option<u32> {
-    let version = properties.identity.fingerprint.strip_prefix("ptx_sm")?;
-    let digits = version.trim_end_matches(char::is_alphabetic);
-    digits.parse().ok()
-}
 
 /// Architectures that have an instruction.
 #[derive(Clone, Copy)]

@@ -1,5 +1,5 @@
-//! Accesses to global memory that are one instruction: copies to shared memory 16 bytes at a time (`cp.async`),
-//! additions of 16 bytes at once (`red`), and stores that leave a cache first (`st.cs`).
+//! Accesses to global memory that are one instruction: copies to shared memory 16 bytes at a time (`cp.async`), and
+//! additions of 16 bytes at once (`red`).
 //!
 //! Copies are plain stores to shared memory that happen later: [`wait_copies()`], then
 //! [`fence_async`](super::fence_async()) before tensor cores read them.
@@ -102,23 +102,6 @@ pub fn add_16<V: CubePrimitive>(to: *const V, value: V) {
             memory: true,
         }
         .run(scope, vec![to, value]);
-    })
-}
-
-/// Stores a vector of four `u32` to a place of global memory that nobody reads soon: the cache that all processors share gives up
-/// what was stored so before anything else.
-#[cube]
-pub fn stream_16<V: CubePrimitive>(to: *const V, value: V) {
-    intrinsic!(|scope| {
-        // SAFETY: the pointer is an expression of the kernel, which lives as long as its scope.
-        let to = unsafe { *to }.value(scope);
-        Instruction {
-            call: "global::stream_16",
-            since: Since::Sm(80),
-            text: "st.global.cs.v4.b32 [$0], $1;",
-            memory: true,
-        }
-        .run(scope, vec![to, value.read_value(scope)]);
     })
 }
 

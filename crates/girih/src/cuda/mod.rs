@@ -6,12 +6,13 @@
 //! | [`tma`] | copies of tiles of a tensor into shared memory, by one unit, to one cube or several | sm_90 |
 //! | [`bulk`] | copies of bytes between global and shared memory, by one unit | sm_90 |
 //! | [`wgmma`] | matrix multiply-accumulate by four planes together, operands in shared memory | sm_90a alone |
-//! | [`global`] | copies, additions and stores of 16 bytes | sm_80, sm_90 |
+//! | [`global`] | copies and additions of 16 bytes | sm_80, sm_90 |
 //! | [`registers`] | registers that change hands between planes, and those of a tile's fragments | sm_90 |
 //! | [`approximate`] | functions of few instructions | sm_80 |
 //!
 //! Each is one instruction, written as PTX. Elsewhere a kernel with one of them fails by name at the first read of what it
-//! writes; [`Device::has_warpgroup_mma`](crate::device::Device::has_warpgroup_mma) says so before a launch.
+//! writes; [`Device::has_warpgroup_mma`](crate::device::Device::has_warpgroup_mma) and
+//! [`Device::copies_in_bulk`](crate::device::Device::copies_in_bulk) say so before a launch.
 //!
 //! Addresses of shared memory are numbers of 32 bits here, as the instructions take them ([`shared_address()`]).
 // CubeCL's macros write undocumented twins of the items here.
@@ -28,7 +29,6 @@ pub mod wgmma;
 #[cfg(feature = "cuda")]
 mod wgmma_ops;
 
-pub(crate) use emit::architecture;
 pub use emit::{cluster_barrier, fence_async, shared_address, units_barrier};
 
 /// The book's chapter, whose examples run as tests.

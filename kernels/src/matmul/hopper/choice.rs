@@ -168,6 +168,5 @@ pub fn form_of(product: &Product<'_>, columns: u32, share: Share) -> Form {
 }
 
 pub(super) fn processors(device: &Device) -> u32 {
-    let hardware = &device.client().properties().hardware;
-    hardware.num_streaming_multiprocessors.unwrap_or(132)
+    device.processors() as u32
 }

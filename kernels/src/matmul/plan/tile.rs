@@ -28,7 +28,7 @@ pub(super) fn tile(device: &Device, problem: &Problem, vector: usize) -> MatmulT
         let (rows, columns) = (vector.max(8), vector.max(8) * 2);
         return MatmulTile::new([rows, columns * units, 64], [rows, columns]);
     }
-    let processors = hardware.num_streaming_multiprocessors.unwrap_or(8) as usize;
+    let processors = device.processors();
     let wide = problem.work.size() > 4;
     let fits = |tile: &&MatmulTile| {
         let cut = |extent: usize, of: u32| extent.div_ceil(of as usize);
@@ -67,7 +67,7 @@ pub(crate) fn of_size(tile: MatmulTile, size: usize) -> MatmulTile {
 pub(super) fn of_planes(device: &Device, problem: &Problem) -> impl Iterator<Item = MatmulTile> {
     let hardware = &device.client().properties().hardware;
     let (most, plane) = (hardware.max_units_per_cube, hardware.plane_size_max);
-    let processors = hardware.num_streaming_multiprocessors.unwrap_or(8) as usize;
+    let processors = device.processors();
     let [matrices, rows, columns] = [problem.matrices(), problem.rows, problem.columns];
     let suits = move |tile: &MatmulTile| {
         let tiles =

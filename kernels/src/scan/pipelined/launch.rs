@@ -14,8 +14,6 @@ use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
 use girih::{Error, Result};
 
-/// Multiprocessors of a device that does not tell.
-const PROCESSORS: u32 = 132;
 /// Tiles that a launch may have at the most, so that tickets past them still are numbers.
 const MOST_TILES: usize = 1 << 31;
 
@@ -43,8 +41,7 @@ pub(crate) fn pipelined<O: ScanOperator>(
     pipeline: Pipeline,
 ) -> States {
     let tiles = rows.length.div_ceil(pipeline.tile());
-    let hardware = &device.client().properties().hardware;
-    let processors = hardware.num_streaming_multiprocessors.unwrap_or(PROCESSORS) as usize;
+    let processors = device.processors();
     let form = pipeline.form(processors, rows.exclusive);
     let cubes = (processors * pipeline.cubes).min(tiles);
     let made = rows.is_made.then_some(&rows.output);

@@ -2,6 +2,7 @@
 
 mod against;
 mod bags;
+mod below;
 mod counts;
 mod edges;
 mod embeddings;
@@ -33,6 +34,7 @@ pub fn cases() -> Vec<Case> {
     [
         against::cases(),
         bags::cases(),
+        below::cases(),
         counts::cases(),
         edges::cases(),
         edges::few::cases(),

@@ -5,7 +5,6 @@ use crate::random::for_all;
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::{Bounds, Error};
-use girih_kernels::raw::{Ahead, gather_ahead};
 use girih_kernels::{gather, gather_into};
 use girih_testkit::{Rt, cases, check::same, needs};
 use half::{bf16, f16};
@@ -24,7 +23,6 @@ cases! {
     reports_one_bad_index_of_many,
     an_empty_index_gives_an_empty_result,
     an_empty_axis_gives_zeros,
-    cubes_that_stay_gather_every_row,
 }
 
 const MASKED: &[Bounds] = &[Bounds::Mask, Bounds::Clamp, Bounds::Wrap, Bounds::Report];
@@ -316,46 +314,4 @@ pub(super) fn read<E: CubeElement>(rt: &Rt, tensor: &TensorHandle) -> Result<Vec
         .read_one(tensor.handle.clone())
         .map_err(|error| error.to_string())?;
     Ok(E::from_bytes(&bytes).to_vec())
-}
-
-/// By more cubes than there are tiles, by fewer, and by one; rows as wide as a cube's units, and as narrow as one packet.
-fn cubes_that_stay_gather_every_row(rt: &Rt) -> Result<(), String> {
-    let units = rt.cube_dim().num_elems().min(256);
-    let widest = 1usize << units.ilog2();
-    for packets in [1, 4, widest] {
-        if packets > widest {
-            continue;
-        }
-        for (count, ahead) in [(0, [1, 1]), (5, [4, 2]), (700, [1, 1]), (1501, [2, 3])] {
-            let columns = 4 * packets;
-            let table: Vec<f32> = values(29 * columns);
-            let index: Vec<i32> = (0..count).map(|at| at * 7 % 31 - 1).collect();
-            let want: Vec<f32> = index
-                .iter()
-                .flat_map(|&row| match usize::try_from(row) {
-                    Ok(row) if row < 29 => table[row * columns..(row + 1) * columns].to_vec(),
-                    _ => vec![0.0; columns],
-                })
-                .collect();
-            let (input, index) = (rt.put_tensor(&table, &[29, columns]), rt.put(&index));
-            let shape = [count as usize, columns];
-            let output = rt.poisoned_tensor::<f32>(&shape, &[columns, 1]);
-            let [cubes, packets] = ahead;
-            gather_ahead(
-                &rt.client,
-                &handle(&input),
-                &list(&index),
-                &handle(&output),
-                Ahead {
-                    cubes,
-                    packets,
-                    streams: false,
-                },
-            )
-            .map_err(|error| error.to_string())?;
-            let found = rt.read_tensor(&output).map_err(|error| error.to_string())?;
-            same(&found, &want).map_err(|error| format!("{count} rows, {ahead:?}: {error}"))?;
-        }
-    }
-    Ok(())
 }

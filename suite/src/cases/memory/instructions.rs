@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cubecl::ir::{ElemType, FloatKind, IntKind, UIntKind};
+use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::memory as m;
 use girih::memory::MemoryOrder::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
@@ -11,7 +11,10 @@ use girih::memory::Operation::{self, Add, And, Exchange, Max, Min, Mul, Or, Sub,
 use girih::prelude::{AtomicExt, AtomicExtExpand, fence};
 use girih_testkit::{
     Error, cases,
-    offline::{Toolkit, buffer, hopper, settings, target},
+    offline::{
+        Toolkit, buffer, hopper, settings, target,
+        types::{BF16, F16, F32, F64, I32, I64, U32, U64},
+    },
 };
 use half::{bf16, f16};
 
@@ -140,8 +143,8 @@ fn assert_counts(text: &str, kinds: &[&str], want: impl IntoIterator<Item = Stri
 fn instruction(operation: Operation, element: ElemType) -> String {
     let bits = element.size() * 8;
     let number = match element {
-        ElemType::Float(FloatKind::F16) => "noftz.f16".to_owned(),
-        ElemType::Float(FloatKind::BF16) => "noftz.bf16".to_owned(),
+        F16 => "noftz.f16".to_owned(),
+        BF16 => "noftz.bf16".to_owned(),
         ElemType::Float(_) => format!("f{bits}"),
         ElemType::Int(_) => format!("s{bits}"),
         _ => format!("u{bits}"),
@@ -215,10 +218,10 @@ fn ptx_of_updates_of_integers(toolkit: &Toolkit) -> Result<(), Error> {
         )*};
     }
     check! {
-        u32: ElemType::UInt(UIntKind::U32);
-        i32: ElemType::Int(IntKind::I32);
-        u64: ElemType::UInt(UIntKind::U64);
-        i64: ElemType::Int(IntKind::I64);
+        u32: U32;
+        i32: I32;
+        u64: U64;
+        i64: I64;
     }
     Ok(())
 }
@@ -238,8 +241,8 @@ fn ptx_of_updates_of_floats(toolkit: &Toolkit) -> Result<(), Error> {
         )*};
     }
     check! {
-        f32: ElemType::Float(FloatKind::F32);
-        f64: ElemType::Float(FloatKind::F64);
+        f32: F32;
+        f64: F64;
     }
     Ok(())
 }
@@ -255,8 +258,8 @@ fn ptx_of_updates_of_halves(toolkit: &Toolkit) -> Result<(), Error> {
         )*};
     }
     check! {
-        f16: ElemType::Float(FloatKind::F16);
-        bf16: ElemType::Float(FloatKind::BF16);
+        f16: F16;
+        bf16: BF16;
     }
     Ok(())
 }
@@ -266,21 +269,18 @@ fn ptx_of_reductions(toolkit: &Toolkit) -> Result<(), Error> {
         let want = reductions(&instruction(operation, element));
         assert_counts(&ptx, &["atom.", "red."], want);
     };
-    let unsigned = ElemType::UInt(UIntKind::U32);
-    let signed = ElemType::Int(IntKind::I64);
-    let float = ElemType::Float(FloatKind::F32);
-    check(ptx!(toolkit, add_alone::AddAlone<u32>), Add, unsigned);
-    check(ptx!(toolkit, sub_alone::SubAlone<u32>), Sub, unsigned);
-    check(ptx!(toolkit, and_alone::AndAlone<u32>), And, unsigned);
-    check(ptx!(toolkit, or_alone::OrAlone<u32>), Or, unsigned);
-    check(ptx!(toolkit, xor_alone::XorAlone<u32>), Xor, unsigned);
-    check(ptx!(toolkit, min_alone::MinAlone<i64>), Min, signed);
-    check(ptx!(toolkit, max_alone::MaxAlone<i64>), Max, signed);
-    check(ptx!(toolkit, add_alone::AddAlone<f32>), Add, float);
+    check(ptx!(toolkit, add_alone::AddAlone<u32>), Add, U32);
+    check(ptx!(toolkit, sub_alone::SubAlone<u32>), Sub, U32);
+    check(ptx!(toolkit, and_alone::AndAlone<u32>), And, U32);
+    check(ptx!(toolkit, or_alone::OrAlone<u32>), Or, U32);
+    check(ptx!(toolkit, xor_alone::XorAlone<u32>), Xor, U32);
+    check(ptx!(toolkit, min_alone::MinAlone<i64>), Min, I64);
+    check(ptx!(toolkit, max_alone::MaxAlone<i64>), Max, I64);
+    check(ptx!(toolkit, add_alone::AddAlone<f32>), Add, F32);
     // An exchange is never a reduction, and neither is a compare-exchange.
     let exchanges = ptx!(toolkit, exchange_alone::ExchangeAlone<f32>);
-    assert_updates(&exchanges, Exchange, float);
-    assert_updates(&ptx!(toolkit, mul_alone::MulAlone<f32>), Mul, float);
+    assert_updates(&exchanges, Exchange, F32);
+    assert_updates(&ptx!(toolkit, mul_alone::MulAlone<f32>), Mul, F32);
     Ok(())
 }
 

@@ -10,6 +10,7 @@ pub mod languages;
 mod model;
 mod operations;
 mod orders;
+mod refusals;
 mod views;
 
 use girih_testkit::case::Case;
@@ -20,6 +21,7 @@ pub fn cases() -> Vec<Case> {
         operations::cases(),
         orders::cases(),
         views::cases(),
+        refusals::cases(),
         blocks::cases(),
     ]
     .concat()

@@ -182,8 +182,7 @@ fn the_softmax_of_the_book(toolkit: &Toolkit) -> Result<(), Error> {
         tensor(),
     );
     let compiled = toolkit.compile(kernel)?;
-    compiled.assert_no_local_memory();
-    compiled.assert_registers_at_most(64);
+    compiled.assert_in_registers(64);
     Ok(())
 }
 

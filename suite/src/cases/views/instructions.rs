@@ -1,12 +1,15 @@
 //! Views compiled for an NVIDIA GPU without one: 16 bytes an access for every element, nothing in local memory, offsets as
 //! wide as addresses.
 
-use cubecl::ir::{ElemType, FloatKind, IntKind};
+use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::prelude::*;
 use girih_testkit::{
     Error, cases,
-    offline::{Compiled, Toolkit, hopper, settings, target, tensor},
+    offline::{
+        Compiled, Toolkit, hopper, settings, target, tensor,
+        types::{BF16, F16, F32, I8},
+    },
 };
 
 cases! {
@@ -21,12 +24,7 @@ cases! {
 }
 
 /// Elements with as many of them as 16 bytes hold.
-const ELEMENTS: [(ElemType, usize); 4] = [
-    (ElemType::Float(FloatKind::F32), 4),
-    (ElemType::Float(FloatKind::BF16), 8),
-    (ElemType::Float(FloatKind::F16), 8),
-    (ElemType::Int(IntKind::I8), 16),
-];
+const ELEMENTS: [(ElemType, usize); 4] = [(F32, 4), (BF16, 8), (F16, 8), (I8, 16)];
 
 #[cube(launch_unchecked, address_type = "dynamic")]
 fn tiles<E: Numeric, N: Size, R: Size, C: Size>(
@@ -74,8 +72,7 @@ fn scatters<E: Numeric, N: Size, R: Size, C: Size>(
 fn moves_16_bytes(compiled: &Compiled) {
     assert_eq!(compiled.count_sass("LDG.E.128"), 2, "{}", compiled.sass);
     assert_eq!(compiled.count_sass("STG.E.128"), 2, "{}", compiled.sass);
-    compiled.assert_no_local_memory();
-    compiled.assert_registers_at_most(64);
+    compiled.assert_in_registers(64);
 }
 
 fn tiles_of_every_element_move_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {

@@ -4,7 +4,7 @@ use super::super::lanes::WORDS;
 use super::super::levels::cube_units;
 use super::super::lower;
 use super::Machine;
-use crate::device::{Target, expanded_for};
+use crate::device::{Target, architecture, expanded_for};
 use cubecl::prelude::*;
 use pliron::op::Op as _;
 
@@ -26,14 +26,12 @@ impl<'a> Kernel<'a> {
         };
         let hardware = &properties.hardware;
         let (min, max) = (hardware.plane_size_min, hardware.plane_size_max);
-        let architecture = properties.identity.fingerprint.strip_prefix("ptx_sm");
-        let digits = architecture.map(|version| version.trim_end_matches(char::is_alphabetic));
         Self {
             scope,
             plane: (min == max).then_some(max.max(1)),
             words: max.clamp(1, 128).div_ceil(32) as usize,
             target,
-            architecture: digits.and_then(|digits| digits.parse().ok()).unwrap_or(0),
+            architecture: architecture(&properties).unwrap_or(0),
         }
     }
 

@@ -141,6 +141,7 @@ impl GridBarrier<Ordered> {
     pub fn most_cubes(device: &device::Device) -> u32 {
         let hardware = &device.client().properties().hardware;
         match device.target() {
+            // Not `processors()`, which may be assumed.
             Target::Cuda | Target::Hip => hardware.num_streaming_multiprocessors.unwrap_or(1),
             _ => 1,
         }

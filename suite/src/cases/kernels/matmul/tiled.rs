@@ -1,7 +1,6 @@
 //! Portable products, and those by tensor cores, compiled for an NVIDIA GPU.
 
 use cubecl::ir::ElemType;
-use cubecl::prelude::*;
 use girih_kernels::raw::matmul::tiled::{
     Form, Grouping, Reading, SizesCompilationArg, StridesCompilationArg, matmul_add_kernel,
     matmul_kernel,
@@ -10,7 +9,7 @@ use girih_kernels::{Activation, Bounds, MatmulTile};
 use girih_testkit::{
     Error, cases,
     offline::{
-        Compiled, Toolkit, buffer, hopper, optional, settings, target,
+        Compiled, Toolkit, buffer, hopper, optional, scalars, settings, target,
         types::{BF16, F16, F32, I8, I32, TF32, U8},
     },
 };
@@ -24,12 +23,6 @@ cases! {
     planes_multiply_integers,
     reads_ahead_of_multiplications,
     sums_are_added_in_vectors,
-}
-
-fn no_batch() -> SequenceCompilationArg<usize> {
-    SequenceCompilationArg {
-        values: Default::default(),
-    }
 }
 
 fn sizes() -> SizesCompilationArg {
@@ -96,7 +89,7 @@ fn compile(toolkit: &Toolkit, form: Form, types: [ElemType; 5]) -> Result<Compil
         optional(grouped),
         optional(grouped && form.plane > 0),
         optional(false),
-        no_batch(),
+        scalars(0),
         sizes(),
         strides(),
         width(form.readings[0]),
@@ -274,7 +267,7 @@ fn sums_are_added_in_vectors(toolkit: &Toolkit) -> Result<(), Error> {
             optional(true),
             optional(false),
             optional(false),
-            no_batch(),
+            scalars(0),
             sizes(),
             strides(),
             vector,

@@ -4,6 +4,7 @@ mod calls;
 mod host;
 mod options;
 mod paths;
+mod spread;
 
 use girih_testkit::case::Case;
 

@@ -126,11 +126,6 @@ fn bags(
     reduce(toolkit, element, width, plan, lists)
 }
 
-fn in_registers(compiled: &Compiled, most: u32) {
-    compiled.assert_no_local_memory();
-    compiled.assert_registers_at_most(most);
-}
-
 fn sums_of_segments_have_eight_rows_in_flight(toolkit: &Toolkit) -> Result<(), Error> {
     let rows = Plan {
         rules: Rules {
@@ -143,7 +138,7 @@ fn sums_of_segments_have_eight_rows_in_flight(toolkit: &Toolkit) -> Result<(), E
     // Eight in the loop of batches; four, two and one of what is left. Parts of windows go by the same loads.
     let loads = compiled.count_sass("LDG.E.128");
     assert_eq!(loads, 15, "{}", compiled.sass);
-    in_registers(&compiled, 64);
+    compiled.assert_in_registers(64);
     Ok(())
 }
 
@@ -152,7 +147,7 @@ fn sums_of_bags_have_eight_rows_in_flight(toolkit: &Toolkit) -> Result<(), Error
     let loads = compiled.count_sass("LDG.E.128");
     assert!(loads >= 15, "{loads} loads: {}", compiled.sass);
     compiled.assert_sass("STG.E.128");
-    in_registers(&compiled, 80);
+    compiled.assert_in_registers(80);
     Ok(())
 }
 
@@ -172,7 +167,7 @@ fn runs_in_order_take_few_registers(toolkit: &Toolkit) -> Result<(), Error> {
         ..all
     };
     for (lists, most) in [(all, 64), (without, 56)] {
-        in_registers(&reduce(toolkit, F32, 4, plan, lists)?, most);
+        reduce(toolkit, F32, 4, plan, lists)?.assert_in_registers(most);
     }
     Ok(())
 }
@@ -181,21 +176,21 @@ fn means_of_bags_of_halves_move_16_bytes(toolkit: &Toolkit) -> Result<(), Error>
     let compiled = bags(toolkit, BF16, 8, plan(Kind::Mean, 1), false)?;
     compiled.assert_sass("LDG.E.128");
     compiled.assert_sass("STG.E.128");
-    in_registers(&compiled, 128);
+    compiled.assert_in_registers(128);
     Ok(())
 }
 
 fn extremes_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
     let compiled = bags(toolkit, F32, 4, plan(Kind::Max, 1), false)?;
     compiled.assert_sass("LDG.E.128");
-    in_registers(&compiled, 128);
+    compiled.assert_in_registers(128);
     Ok(())
 }
 
 fn weighted_sums_keep_to_registers(toolkit: &Toolkit) -> Result<(), Error> {
     let compiled = bags(toolkit, F32, 4, plan(Kind::Sum, 1), true)?;
     compiled.assert_sass("FMUL");
-    in_registers(&compiled, 128);
+    compiled.assert_in_registers(128);
     Ok(())
 }
 
@@ -207,7 +202,7 @@ fn wide_rows_have_two_vectors_a_unit(toolkit: &Toolkit) -> Result<(), Error> {
     let compiled = bags(toolkit, F32, 4, wide, false)?;
     let loads = compiled.count_sass("LDG.E.128");
     assert!(loads >= 10, "{loads} loads");
-    in_registers(&compiled, 96);
+    compiled.assert_in_registers(96);
     Ok(())
 }
 
@@ -238,7 +233,7 @@ fn long_segments_are_finished_in_registers(toolkit: &Toolkit) -> Result<(), Erro
         // Eight parts are read at a time.
         let loads = compiled.count_sass("LDG.E.128");
         assert!(loads >= 9, "{loads} loads: {}", compiled.sass);
-        in_registers(&compiled, 128);
+        compiled.assert_in_registers(128);
     }
     Ok(())
 }
@@ -270,7 +265,7 @@ fn gradients_of_tables_are_added_16_bytes_at_a_time(toolkit: &Toolkit) -> Result
         [F32, F32, F32, I32, I32],
     ))?;
     compiled.assert_sass("REDG.E.ADD.F32x4");
-    in_registers(&compiled, 64);
+    compiled.assert_in_registers(64);
     Ok(())
 }
 
@@ -296,7 +291,7 @@ fn gradients_of_extremes_are_read_16_bytes_at_a_time(toolkit: &Toolkit) -> Resul
     // Two loads to four additions, as often as the loop is unrolled: what is looked up in between is of four bytes.
     let [loads, adds] = ["LDG.E.128", "REDG.E.ADD"].map(|name| compiled.count_sass(name));
     assert!(loads > 0 && adds == 2 * loads, "{}", compiled.sass);
-    in_registers(&compiled, 64);
+    compiled.assert_in_registers(64);
     Ok(())
 }
 
@@ -327,7 +322,7 @@ fn gradients_of_segments_move_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
     ))?;
     compiled.assert_sass("LDG.E.128");
     compiled.assert_sass("STG.E.128");
-    in_registers(&compiled, 64);
+    compiled.assert_in_registers(64);
     Ok(())
 }
 
@@ -361,6 +356,6 @@ fn gradients_of_weights_pass_sums_from_lane_to_lane(toolkit: &Toolkit) -> Result
     ))?;
     compiled.assert_sass("LDG.E.128");
     compiled.assert_sass("SHFL");
-    in_registers(&compiled, 64);
+    compiled.assert_in_registers(64);
     Ok(())
 }
