@@ -6,13 +6,14 @@ use super::model::{Element, Matrix, Outcome, close, dot, positions, product, run
 use girih::Bounds;
 use girih::cuda::wgmma::Major;
 use girih::device::Device;
-use girih_kernels::raw::matmul::hopper::{Form, Product, Share, form, supports};
+use girih_kernels::raw::matmul::hopper::{Form, Product, Share, form, form_of, supports};
 use girih_testkit::{Rt, cases, needs};
 use half::bf16;
 
 cases! {
     rows_in_groups needs [needs::WARPGROUP_MMA],
     groups_in_turn needs [needs::WARPGROUP_MMA],
+    groups_of_transposed_matrices needs [needs::WARPGROUP_MMA],
     positions_of_k_in_groups needs [needs::WARPGROUP_MMA],
 }
 
@@ -40,21 +41,26 @@ pub fn grouped(
     sources: Option<(&[i32], Bounds)>,
     share: Option<Share>,
 ) -> Outcome {
-    grouped_of(rt, [rows, 520, 136], ends, sources, share)
+    // Half of B's columns for each cube are a block of 64 at the least.
+    let as_asked = share.map(|share| (256, share));
+    let extents = [rows, 520, 136];
+    grouped_of(rt, extents, Major::Mn, ends, sources, as_asked)
 }
 
-/// The same of so many rows, columns and positions of K.
+/// The same of so many rows, columns and positions of K, by matrices that lie so; in tiles of so many columns, whose clusters share so,
+/// if they are given.
 fn grouped_of(
     rt: &Rt,
     [rows, columns, inner]: [usize; 3],
+    major: Major,
     ends: &[i32],
     sources: Option<(&[i32], Bounds)>,
-    share: Option<Share>,
+    asked: Option<(u32, Share)>,
 ) -> Outcome {
     let count = ends.len();
     let rows_of_a = if sources.is_some() { 90 } else { rows };
     let a = Matrix::<bf16>::new(rt, [1, rows_of_a, inner], Major::K, 6);
-    let b = Matrix::<bf16>::new(rt, [count, columns, inner], Major::Mn, 7);
+    let b = Matrix::<bf16>::new(rt, [count, columns, inner], major, 7);
     let out = rt.poisoned_tensor::<bf16>(&[rows, columns], &[columns, 1]);
     let (of_a, of_b, of_c) = (handle(&a.tensor), handle(&b.tensor), handle(&out));
     let buffer = rt.put(ends);
@@ -77,16 +83,9 @@ fn grouped_of(
         )
     };
     supports(&device, &product)?;
-    let chosen = form(&device, &product);
-    // Half of B's columns for each cube are a block of 64 at the least.
-    let form = match share {
-        Some(share) => Form {
-            share,
-            columns: 256,
-            stages: 4,
-            ..chosen
-        },
-        None => chosen,
+    let form = match asked {
+        Some((columns, share)) => form_of(&product, columns, share),
+        None => form(&device, &product),
     };
     run(&device, &product, form)?;
     let got = rt.read_tensor(&out).map_err(|error| error.to_string())?;
@@ -134,26 +133,59 @@ fn rows_in_groups(rt: &Rt) -> Outcome {
     Ok(())
 }
 
-/// Clusters go from tiles of both cubes to such as are side by side and back, past tiles of which a warpgroup has no row.
+/// Groups of sizes around those of tiles and of their halves: clusters go from tiles of both cubes to such as are side by side and back,
+/// past tiles of which a warpgroup has no row.
+const SIZES: [i32; 20] = [
+    300, 0, 64, 65, 128, 129, 255, 256, 257, 1, 320, 321, 384, 385, 900, 40, 0, 512, 576, 700,
+];
+
+/// Where each of these groups ends, and as many rows as there are, of which the last are in none.
+fn in_turn() -> (Vec<i32>, usize) {
+    let ends = SIZES.iter().scan(0, |end, size| {
+        *end += size;
+        Some(*end)
+    });
+    let rows = SIZES.iter().sum::<i32>() as usize + 30;
+    (ends.collect(), rows)
+}
+
+/// Sources of so many rows.
+fn sources(rows: usize) -> Vec<i32> {
+    (0..rows).map(|row| (row * 37 % 90) as i32).collect()
+}
+
 fn groups_in_turn(rt: &Rt) -> Outcome {
-    let sizes = [
-        300, 0, 64, 65, 128, 129, 255, 256, 257, 1, 320, 321, 384, 385, 900, 40, 0, 512, 576, 700,
-    ];
-    let ends: Vec<i32> = sizes
-        .iter()
-        .scan(0, |end, size| {
-            *end += size;
-            Some(*end)
-        })
-        .collect();
-    let rows = ends[ends.len() - 1] as usize + 30;
-    let sources: Vec<i32> = (0..rows).map(|row| (row * 37 % 90) as i32).collect();
-    for share in [None, Some(Share::Nothing), Some(Share::A), Some(Share::B)] {
-        grouped_of(rt, [rows, 2568, 200], &ends, None, share)?;
+    let (ends, rows) = in_turn();
+    let extents = [rows, 2568, 200];
+    grouped_of(rt, extents, Major::Mn, &ends, None, None)?;
+    for share in [Share::Nothing, Share::A, Share::B] {
+        let asked = Some((256, share));
+        grouped_of(rt, extents, Major::Mn, &ends, None, asked)?;
     }
+    let sources = sources(rows);
     for share in [Share::Nothing, Share::B] {
-        let listed = Some((&sources[..], Bounds::Mask));
-        grouped_of(rt, [rows, 2568, 200], &ends, listed, Some(share))?;
+        let (listed, asked) = (Some((&sources[..], Bounds::Mask)), Some((256, share)));
+        grouped_of(rt, extents, Major::Mn, &ends, listed, asked)?;
+    }
+    Ok(())
+}
+
+/// The same by matrices whose columns are contiguous, as gradients have them: a cube loads all of a tile's columns by one copy or, of a
+/// cluster that shares them elsewhere, by two.
+fn groups_of_transposed_matrices(rt: &Rt) -> Outcome {
+    let (ends, rows) = in_turn();
+    let sources = sources(rows);
+    let extents = [rows, 1288, 200];
+    for columns in [64, 128, 256] {
+        for share in [Share::Nothing, Share::A, Share::B] {
+            let asked = Some((columns, share));
+            grouped_of(rt, extents, Major::K, &ends, None, asked)?;
+        }
+        let (listed, asked) = (
+            Some((&sources[..], Bounds::Mask)),
+            Some((columns, Share::B)),
+        );
+        grouped_of(rt, extents, Major::K, &ends, listed, asked)?;
     }
     Ok(())
 }
