@@ -121,7 +121,7 @@ fn load_lines<E: Float>(
         let before = if shared {
             (rank * copies + copy) * of_copy
         } else {
-            copy * of_copy
+            comptime!(copy * of_copy).runtime()
         };
         let (to, line) = (to + 128u32 * before, line + before);
         let (x, y) = if comptime!(form.majors[operand as usize] == Major::K) {
