@@ -18,8 +18,13 @@
 use super::emit::{Instruction, Since};
 use cubecl::prelude::*;
 
-/// How long a barrier is waited for, in nanoseconds, before the kernel ends with an error of the device: far beyond what any
-/// kernel waits, so that one that would wait for ever cannot keep a device.
+/// How long a barrier is waited for, in nanoseconds, before the kernel ends with an error of the device (status 719), so that one that
+/// would wait for ever cannot keep a device.
+///
+/// It is time by the device's clock from when a wait did not end at once, and begins anew with each wait. Waits of a kernel that gets
+/// on are for a few tiles to be loaded, multiplied or stored, microseconds: one that ends so waits for arrivals or bytes that never
+/// come. But the clock goes on while a debugger holds the kernel or the device is given to others, and a tool that slows each
+/// instruction some thousandfold may reach the end too.
 pub const PATIENCE: u64 = 20_000_000_000;
 
 const SINCE: Since = Since::Sm(90);
@@ -128,7 +133,8 @@ pub fn arrive_in_cluster(barrier: u32, lane: u32, cubes: u32) {
     })
 }
 
-/// Waits until the phase of this parity has ended, and sees what those did who arrived; for [`PATIENCE`] at most.
+/// Waits until the phase of this parity has ended, and sees what those did who arrived; for [`PATIENCE`] at most, whereupon the kernel ends
+/// with an error of the device.
 #[cube]
 pub fn wait(barrier: u32, parity: u32) {
     intrinsic!(|scope| {

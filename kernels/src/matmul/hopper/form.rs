@@ -31,6 +31,15 @@ pub enum Share {
     B,
 }
 
+/// An operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operand {
+    /// The first, whose lines are rows.
+    A,
+    /// The second, whose lines are columns.
+    B,
+}
+
 /// Where the rows of A are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Routing {
@@ -126,21 +135,49 @@ impl Form {
     }
 
     /// Whether cubes that share B elsewhere each load their own where the last rows of a group fit in one cube's tile: they then do
-    /// these rows side by side, where the lower cube would have none. Kept to products with nothing beside them by a B that is
-    /// contiguous along N: of others, gradients of a large layer ended in a trap on an H200.
+    /// these rows side by side, where the lower cube would have none.
     pub const fn parts(&self) -> bool {
-        let is_plain = matches!((self.beside, self.majors[1]), (Beside::Nothing, Major::Mn));
-        is_plain && matches!((self.share, self.groups), (Share::B, Groups::Rows))
+        matches!((self.share, self.groups), (Share::B, Groups::Rows))
     }
 
-    /// Whether a warpgroup passes by tiles of which it has no element. Those of groups of K do not, for they clear buffers together,
-    /// and of cubes that share B only those that [part](Self::parts).
+    /// Whether a warpgroup passes by tiles of which it has no element. Those of groups of K do not, for they clear buffers together.
     pub const fn passes_by(&self) -> bool {
-        self.parts()
-            || !matches!(
-                (self.share, self.groups),
-                (Share::B, _) | (_, Groups::Inner)
-            )
+        !matches!(self.groups, Groups::Inner)
+    }
+
+    /// Whether the cubes of a cluster share an operand.
+    pub const fn shares(&self, operand: Operand) -> bool {
+        matches!(
+            (self.share, operand),
+            (Share::A, Operand::A) | (Share::B, Operand::B)
+        )
+    }
+
+    /// Lines of a cube's tile: rows of A, or columns of B.
+    pub const fn lines(&self, operand: Operand) -> u32 {
+        match operand {
+            Operand::A => ROWS,
+            Operand::B => self.columns,
+        }
+    }
+
+    /// Lines that one bulk copy brings, 128 bytes of each. Where a line's positions of K are contiguous these are all of a tile, or of
+    /// an operand that is shared the half that each cube loads; elsewhere 64.
+    ///
+    /// An operand has one tensor map, and a map one size of copies: where cubes that share an operand elsewhere load it each for
+    /// themselves, a copy brings half of it too.
+    pub const fn lines_of_copy(&self, operand: Operand) -> u32 {
+        match (self.majors[operand as usize], self.shares(operand)) {
+            (Major::Mn, _) => 64,
+            (Major::K, true) => self.lines(operand) / 2,
+            (Major::K, false) => self.lines(operand),
+        }
+    }
+
+    /// Copies that a cube starts to have an operand's lines in a buffer: of its half of them, for both cubes, or of all.
+    pub const fn copies(&self, operand: Operand, shared: bool) -> u32 {
+        let cubes = if shared { 2 } else { 1 };
+        self.lines(operand) / self.lines_of_copy(operand) / cubes
     }
 
     /// Cubes of a cluster.
@@ -195,5 +232,74 @@ impl Form {
             _ => 8 * (MOST_GROUPS as u32 + 1),
         };
         self.table_at() + table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FORM: Form = Form {
+        columns: 256,
+        stages: 4,
+        share: Share::Nothing,
+        majors: [Major::K, Major::K],
+        band: 8,
+        groups: Groups::Nothing,
+        routing: Routing::InOrder,
+        writing: Writing::Set,
+        vectors: true,
+        biased: false,
+        weighted: false,
+        activation: Activation::Identity,
+        bounds: Bounds::Mask,
+        beside: Beside::Nothing,
+    };
+
+    /// Every form that differs in how operands lie, are shared and are in groups.
+    fn forms() -> Vec<Form> {
+        let mut forms = vec![];
+        for (columns, stages) in [(256, 4), (128, 6), (64, 8)] {
+            for share in [Share::Nothing, Share::A, Share::B] {
+                for groups in [Groups::Nothing, Groups::Rows, Groups::Inner] {
+                    for a in [Major::K, Major::Mn] {
+                        for b in [Major::K, Major::Mn] {
+                            forms.push(Form {
+                                columns,
+                                stages,
+                                share,
+                                groups,
+                                majors: [a, b],
+                                ..FORM
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        forms.retain(Form::is_possible);
+        forms
+    }
+
+    /// The bytes that are waited for come, and no others, whether the cubes of a cluster share an operand or have a tile apart.
+    #[test]
+    fn copies_fill_a_buffer() {
+        for form in forms() {
+            let came = |operand: Operand, shared: bool| {
+                let cubes = if shared { form.cubes() } else { 1 };
+                // What a tensor map may say.
+                assert!(form.lines_of_copy(operand) <= 256, "{form:?}");
+                128 * cubes * form.copies(operand, shared) * form.lines_of_copy(operand)
+            };
+            let shares = [Operand::A, Operand::B].map(|operand| form.shares(operand));
+            let mut ways = vec![shares];
+            if form.parts() {
+                ways.push([false, false]);
+            }
+            for [a, b] in ways {
+                let came = came(Operand::A, a) + came(Operand::B, b);
+                assert_eq!(came, form.stage_bytes(), "{form:?}");
+            }
+        }
     }
 }

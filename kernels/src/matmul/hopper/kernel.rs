@@ -7,9 +7,10 @@
 //! * All sides count buffers the same: a side uses buffer `i % stages` in round `i / stages` for the `i`-th buffer of its
 //!   cluster's tiles, and every unit of the cluster finds the same tiles with the same number of buffers.
 //! * `full` ends its phase `r` when the loader has arrived, once, and as many bytes have come as a buffer has: those of its
-//!   own cube's loads and, of the operand that is shared, both halves. Bytes of round `r + 1` come only after `empty` ended
-//!   its phase `r`, hence after all who multiply have waited for phase `r` of `full`: they count in their own phase. A
-//!   neighbour's bytes may come before the loader arrived, in the same phase: it cannot end without the arrival.
+//!   own cube's loads and, of the operand that is shared, both halves. Shared or not, [`Form::copies`] are as many as fill a buffer.
+//!   Bytes of round `r + 1` come only after `empty` ended its phase `r`, hence after all who multiply have waited for phase `r` of
+//!   `full`: they count in their own phase. A neighbour's bytes may come before the loader arrived, in the same phase: it cannot end
+//!   without the arrival.
 //! * `empty` ends its phase `r` when every plane that multiplies, of every cube whose memory this cube's loader writes, has
 //!   arrived for round `r`. The loader waits for phase `r - 1` before it fills in round `r`; in round 0 the wait returns at
 //!   once. A plane arrives for a buffer when the multiplications that read it are done.

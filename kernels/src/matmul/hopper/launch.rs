@@ -1,7 +1,7 @@
 //! Launches.
 
 use super::choice::processors;
-use super::form::{DEPTH, Form, Groups, ROWS, Share, UNITS};
+use super::form::{DEPTH, Form, Groups, Operand, UNITS};
 use super::kernel::hopper_kernel;
 use super::product::Product;
 use super::schedule::ProblemLaunch;
@@ -67,20 +67,15 @@ pub fn launch_beside(
         form.majors[0],
         [of_a, product.rows_of[0], product.inner],
         [step_a, product.a_strides[0], product.a_strides[1]],
-        if form.share == Share::A {
-            ROWS / 2
-        } else {
-            ROWS
-        },
+        form.lines_of_copy(Operand::A),
     );
-    let half = if form.share == Share::B { 2 } else { 1 };
     let [b_k, b_column] = product.b_strides;
     let map_b = map(
         product.b,
         form.majors[1],
         [product.products, product.columns, product.inner],
         [step_b, b_column, b_k],
-        form.columns / half,
+        form.lines_of_copy(Operand::B),
     );
     let gathered = product
         .gather
@@ -143,14 +138,14 @@ fn buffer(handle: &Handle, len: usize) -> BufferArg {
     unsafe { BufferArg::from_raw_parts(handle.clone(), len) }
 }
 
-/// What bulk copies are told of an operand with so many matrices, lines and positions of K, a copy having `lines` lines and 64
-/// positions of K where K is contiguous, and 64 of each where it is not.
+/// What bulk copies are told of an operand with so many matrices, lines and positions of K, a copy having `of_copy` lines and 64
+/// positions of K.
 fn map(
     tensor: &TensorHandle,
     major: Major,
     [matrices, lines, inner]: [usize; 3],
     [matrix, line, k]: [usize; 3],
-    lines_at_once: u32,
+    of_copy: u32,
 ) -> TensorMapArg<Tiled> {
     // Repeated matrices are one; and of what is there once, any stride will do that bulk copies take.
     let matrices = if matrix == 0 { 1 } else { matrices };
@@ -158,18 +153,19 @@ fn map(
         1 => stride.next_multiple_of(8).max(8),
         _ => stride,
     };
+    let [of_copy, depth] = [of_copy as usize, DEPTH as usize];
     let (outer, row, extents, tile) = match major {
         Major::K => (
             step(matrix, matrices),
             step(line, lines),
             [matrices, lines, inner],
-            [1, lines_at_once as usize, DEPTH as usize],
+            [1, of_copy, depth],
         ),
         Major::Mn => (
             step(matrix, matrices),
             step(k, inner),
             [matrices, inner, lines],
-            [1, DEPTH as usize, 64],
+            [1, depth, of_copy],
         ),
     };
     // SAFETY: the extents and strides are the tensor's own, which was checked to lie in its buffer.

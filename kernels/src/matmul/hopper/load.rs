@@ -3,7 +3,7 @@
 #![allow(missing_docs)]
 #![allow(clippy::too_many_arguments)]
 
-use super::form::{BLOCK, DEPTH, Form, ROWS, Share};
+use super::form::{DEPTH, Form, Operand, ROWS};
 use super::ring::{Ring, cluster, next};
 use super::schedule::{Problem, Tile, count_tiles, find_tile};
 use cubecl::prelude::*;
@@ -36,19 +36,8 @@ pub(super) fn load<E: Float>(
             let to = ring.base + slot * comptime!(form.stage_bytes());
             let k = tile.k + step * DEPTH;
             let z = tile.number * problem.step_a;
-            let shared = comptime!(form.share == Share::A);
-            load_lines::<E>(
-                a,
-                to,
-                full,
-                k,
-                tile.row,
-                z,
-                rank,
-                ROWS,
-                form.majors[0],
-                shared,
-            );
+            let shared = comptime!(form.shares(Operand::A));
+            load_lines::<E>(a, to, full, k, tile.row, z, rank, Operand::A, shared, form);
             load_b::<E>(b, to, full, k, &tile, rank, problem, form);
             let (slot_after, parity_after) = next(slot, parity, form);
             slot = slot_after;
@@ -72,13 +61,13 @@ pub(super) fn load_b<E: Float>(
 ) {
     if comptime!(form.parts()) {
         if tile.apart {
-            load_columns::<E>(b, buffer, full, k, tile, rank, problem, form, false);
+            load_columns::<E>(b, buffer, full, k, tile, rank, problem, false, form);
         } else {
-            load_columns::<E>(b, buffer, full, k, tile, rank, problem, form, true);
+            load_columns::<E>(b, buffer, full, k, tile, rank, problem, true, form);
         }
     } else {
-        let shared = comptime!(form.share == Share::B);
-        load_columns::<E>(b, buffer, full, k, tile, rank, problem, form, shared);
+        let shared = comptime!(form.shares(Operand::B));
+        load_columns::<E>(b, buffer, full, k, tile, rank, problem, shared, form);
     }
 }
 
@@ -91,8 +80,8 @@ fn load_columns<E: Float>(
     tile: &Tile,
     rank: u32,
     problem: &Problem,
-    #[comptime] form: Form,
     #[comptime] shared: bool,
+    #[comptime] form: Form,
 ) {
     let to = buffer + comptime!(128 * ROWS);
     let z = tile.number * problem.step_b;
@@ -104,14 +93,14 @@ fn load_columns<E: Float>(
         tile.column,
         z,
         rank,
-        form.columns,
-        form.majors[1],
+        Operand::B,
         shared,
+        form,
     );
 }
 
-/// Loads rows of A or columns of B from `line` on, 128 bytes of each: all `lines` of them, or where the cluster shares them
-/// this cube's half, for both cubes.
+/// Loads an operand's lines of a tile from `line` on, 128 bytes of each: all of them, or where they are `shared` this cube's half,
+/// for both cubes.
 #[cube]
 fn load_lines<E: Float>(
     map: &TensorMap<E, Tiled>,
@@ -121,31 +110,29 @@ fn load_lines<E: Float>(
     line: u32,
     z: u32,
     rank: u32,
-    #[comptime] lines: u32,
-    #[comptime] major: Major,
+    #[comptime] operand: Operand,
     #[comptime] shared: bool,
+    #[comptime] form: Form,
 ) {
-    if comptime!(major == Major::K) {
-        if shared {
-            let half = comptime!(lines / 2);
-            let to = to + rank * comptime!(128 * half);
-            tma::load_3d_to_cubes::<E>(map, to, full, k, line + rank * half, z, 3u16);
+    let copies = comptime!(form.copies(operand, shared));
+    let of_copy = comptime!(form.lines_of_copy(operand));
+    #[unroll]
+    for copy in 0..copies {
+        let before = if shared {
+            (rank * copies + copy) * of_copy
         } else {
-            tma::load_3d::<E>(map, to, full, k, line, z);
-        }
-    } else {
-        // 64 lines at a time.
-        let blocks = comptime!(if shared { lines / 128 } else { lines / 64 });
-        #[unroll]
-        for block in 0..blocks {
-            if shared {
-                let block = rank * blocks + block;
-                let (to, line) = (to + block * BLOCK, line + block * 64u32);
-                tma::load_3d_to_cubes::<E>(map, to, full, line, k, z, 3u16);
-            } else {
-                let (to, line) = (to + block * BLOCK, line + block * 64u32);
-                tma::load_3d::<E>(map, to, full, line, k, z);
-            }
+            comptime!(copy * of_copy).runtime()
+        };
+        let (to, line) = (to + 128u32 * before, line + before);
+        let (x, y) = if comptime!(form.majors[operand as usize] == Major::K) {
+            (k, line)
+        } else {
+            (line, k)
+        };
+        if shared {
+            tma::load_3d_to_cubes::<E>(map, to, full, x, y, z, 3u16);
+        } else {
+            tma::load_3d::<E>(map, to, full, x, y, z);
         }
     }
 }

@@ -16,7 +16,7 @@ mod store;
 
 pub use beside::Beside;
 pub use choice::{form, form_of, supports};
-pub use form::{DEPTH, Form, Groups, ROWS, Routing, Share, UNITS, Writing};
+pub use form::{DEPTH, Form, Groups, Operand, ROWS, Routing, Share, UNITS, Writing};
 pub use kernel::hopper_kernel;
 pub use launch::{launch, launch_beside};
 pub use product::Product;

@@ -88,6 +88,18 @@ struct Types<E, F, G> {
     least: [i64; 2],
 }
 
+impl<F> Types<f32, F, F> {
+    /// Factors of a float, by the conversion to it; their sums are floats.
+    fn of(factor: fn(i64) -> F) -> Self {
+        Self {
+            left: factor,
+            right: factor,
+            sum: |value| value as f32,
+            least: [-5, -6],
+        }
+    }
+}
+
 fn products<E, F, G, H>(rt: &Rt, types: &Types<E, F, G>) -> Result<(), String>
 where
     E: Numeric + CubeElement + Exact,
@@ -152,47 +164,21 @@ where
 }
 
 fn halves(rt: &Rt) -> Result<(), String> {
-    let half = |value| f16::from_f64(value as f64);
-    let types = Types {
-        left: half,
-        right: half,
-        sum: |value| value as f32,
-        least: [-5, -6],
-    };
+    let types = Types::of(|value| f16::from_f64(value as f64));
     products::<f32, f16, f16, f16>(rt, &types)
 }
 
 fn brain_floats(rt: &Rt) -> Result<(), String> {
-    let half = |value| bf16::from_f64(value as f64);
-    let types = Types {
-        left: half,
-        right: half,
-        sum: |value| value as f32,
-        least: [-5, -6],
-    };
+    let types = Types::of(|value| bf16::from_f64(value as f64));
     products::<f32, bf16, bf16, bf16>(rt, &types)
 }
 
 fn floats(rt: &Rt) -> Result<(), String> {
-    let float = |value| value as f32;
-    let types = Types {
-        left: float,
-        right: float,
-        sum: float,
-        least: [-5, -6],
-    };
-    products::<f32, f32, f32, f32>(rt, &types)
+    products::<f32, f32, f32, f32>(rt, &Types::of(|value| value as f32))
 }
 
 fn floats_as_tf32(rt: &Rt) -> Result<(), String> {
-    let float = |value| value as f32;
-    let types = Types {
-        left: float,
-        right: float,
-        sum: float,
-        least: [-5, -6],
-    };
-    products::<f32, f32, f32, tf32>(rt, &types)
+    products::<f32, f32, f32, tf32>(rt, &Types::of(|value| value as f32))
 }
 
 fn signed_bytes(rt: &Rt) -> Result<(), String> {

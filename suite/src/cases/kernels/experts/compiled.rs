@@ -155,28 +155,24 @@ fn slopes_of_rows_pass_sums_from_lane_to_lane(toolkit: &Toolkit) -> Result<(), E
 
 fn activations_move_16_bytes(toolkit: &Toolkit) -> Result<(), Error> {
     for activation in [Activation::Relu, Activation::Silu, Activation::Gelu] {
-        let forward = toolkit.compile(activate_kernel::ActivateKernel::new(
-            settings(UNITS),
-            hopper(),
-            target(),
-            buffer(),
-            buffer(),
-            (),
-            8,
-            activation,
-            [BF16, F32],
-        ))?;
-        let backward = toolkit.compile(activate_backward_kernel::ActivateBackwardKernel::new(
-            settings(UNITS),
-            hopper(),
-            target(),
-            buffer(),
-            buffer(),
-            (),
-            8,
-            activation,
-            [BF16, F32],
-        ))?;
+        macro_rules! compile {
+            ($kernel:path) => {{
+                let types = [BF16, F32];
+                toolkit.compile(<$kernel>::new(
+                    settings(UNITS),
+                    hopper(),
+                    target(),
+                    buffer(),
+                    buffer(),
+                    (),
+                    8,
+                    activation,
+                    types,
+                ))?
+            }};
+        }
+        let forward = compile!(activate_kernel::ActivateKernel);
+        let backward = compile!(activate_backward_kernel::ActivateBackwardKernel);
         for compiled in [forward, backward] {
             compiled.assert_sass("LDG.E.128");
             compiled.assert_sass("STG.E.128");

@@ -5,7 +5,8 @@ use girih::Bounds;
 use girih::cuda::wgmma::Major;
 use girih_kernels::Activation;
 use girih_kernels::raw::matmul::hopper::{
-    Beside, Form, Groups, ProblemCompilationArg, Routing, Share, UNITS, Writing, hopper_kernel,
+    Beside, Form, Groups, Operand, ProblemCompilationArg, Routing, Share, UNITS, Writing,
+    hopper_kernel,
 };
 use girih_testkit::{
     Error, cases,
@@ -22,6 +23,7 @@ cases! {
     results_of_every_type_compile,
     what_lies_beside_compiles,
     groups_compile,
+    cubes_load_all_columns_where_they_do_not_share_them,
     gathered_and_scattered_rows_compile,
 }
 
@@ -229,6 +231,35 @@ fn groups_compile(toolkit: &Toolkit) -> Result<(), Error> {
             ..form
         };
         compile(toolkit, form, [BF16; 2])?;
+    }
+    Ok(())
+}
+
+/// Of a group's last rows each cube of a cluster loads its own columns, by as many copies of the same size as fill a buffer. Rows of A
+/// are gathered, so that every bulk copy is of B.
+fn cubes_load_all_columns_where_they_do_not_share_them(toolkit: &Toolkit) -> Result<(), Error> {
+    for major in [Major::K, Major::Mn] {
+        let form = Form {
+            groups: Groups::Rows,
+            share: Share::B,
+            majors: [Major::K, major],
+            routing: Routing::Gather,
+            ..LARGE
+        };
+        let compiled = compile(toolkit, form, [BF16; 2])?;
+        let all = compiled.count_ptx("cp.async.bulk.tensor");
+        let of_halves = compiled.count_ptx("multicast::cluster");
+        let copies = [true, false].map(|shared| form.copies(Operand::B, shared) as usize);
+        // As often as the compiler has the loop.
+        assert!(of_halves > 0, "{}", compiled.ptx);
+        assert_eq!(
+            (all - of_halves) * copies[0],
+            of_halves * copies[1],
+            "{all} copies, {of_halves} of them of halves: {}",
+            compiled.ptx
+        );
+        // Of a tile of 256 columns a cube loads all, or half.
+        assert_eq!(copies[1], 2 * copies[0]);
     }
     Ok(())
 }

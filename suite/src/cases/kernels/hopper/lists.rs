@@ -2,7 +2,7 @@
 
 use super::super::matmul::lists::{RULES, place};
 use super::super::model::{handle, list};
-use super::groups::{grouped, groups};
+use super::groups::{Grouped, groups};
 use super::model::{Element, Matrix, Outcome, dot, error_of_sums, product, run, value};
 use girih::Bounds;
 use girih::cuda::wgmma::Major;
@@ -24,9 +24,14 @@ fn gathered_rows(rt: &Rt) -> Outcome {
         let sources: Vec<i32> = (0..rows)
             .map(|row| (value(row, 8) * 60.0 + 40.0) as i32 - 5)
             .collect();
-        for share in [None, Some(Share::Nothing), Some(Share::B)] {
+        for tile in [None, Some((256, Share::Nothing)), Some((256, Share::B))] {
             for bounds in RULES {
-                grouped(rt, rows, ends, Some((&sources, bounds)), share)?;
+                let gathered = Grouped {
+                    sources: Some((&sources, bounds)),
+                    tile,
+                    ..Grouped::new(rows, ends)
+                };
+                gathered.check(rt)?;
             }
         }
     }

@@ -7,7 +7,7 @@ use girih::Bounds;
 use girih::cuda::wgmma::Major;
 use girih::device::Device;
 use girih_kernels::Activation;
-use girih_kernels::raw::matmul::hopper::{Form, Product, form, launch, supports};
+use girih_kernels::raw::matmul::hopper::{Form, Product, form, launch_beside, supports};
 use girih_testkit::{Rt, Tensor};
 use half::{bf16, f16};
 
@@ -147,6 +147,16 @@ pub fn error_of_sums(magnitude: f64, inner: usize) -> f64 {
 
 /// Launches, and says what: should the device hang, it is known where.
 pub fn run(device: &Device, product: &Product<'_>, form: Form) -> Outcome {
+    run_beside(device, product, form, product.c)
+}
+
+/// The same with a tensor beside the result, of its type and strides.
+pub fn run_beside(
+    device: &Device,
+    product: &Product<'_>,
+    form: Form,
+    beside: &TensorHandle,
+) -> Outcome {
     let Product {
         rows,
         columns,
@@ -158,7 +168,7 @@ pub fn run(device: &Device, product: &Product<'_>, form: Form) -> Outcome {
     if !form.is_possible() {
         return Err(format!("the test asks for {form:?}"));
     }
-    launch(device, product, form, &[None, None]);
+    launch_beside(device, product, form, beside, &[None, None]);
     Ok(())
 }
 

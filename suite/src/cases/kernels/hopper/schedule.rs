@@ -268,10 +268,7 @@ fn every_element_of_batches_is_one_tile_s(rt: &Rt) -> Result<(), Error> {
 
 /// Where a group's last rows fit in one cube's tile, no cube of a cluster has a tile without rows.
 fn few_rows_are_done_side_by_side(rt: &Rt) -> Result<(), Error> {
-    let form = Form {
-        majors: [Major::K, Major::Mn],
-        ..form(Share::B, Groups::Rows, 256)
-    };
+    let form = form(Share::B, Groups::Rows, 256);
     // Groups of 256 rows and 40, 512 and 200, and 100 alone.
     let ends = [296, 1008, 1108];
     let extents = Extents {
