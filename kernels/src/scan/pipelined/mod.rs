@@ -27,9 +27,17 @@
 //! * `empty` ends its phase `r` when every plane that finishes and every one that combines, whether this tile or not, has arrived,
 //!   after its last read of the place. Those that finish have waited for phase `r` of `full` and of `ready`. Hence phase `r + 1`
 //!   of any of the three ends only after every plane has waited for phase `r`, and a parity tells them apart.
+//! * One lane arrives for its plane, after a barrier of the plane (`sync_plane`), which orders what the others have read and written
+//!   before. The unit that fetches waits for `empty` and then fences the proxies ([`fence_async`](girih::cuda::fence_async)), so that
+//!   the bulk copy that it starts next comes after those loads.
 //! * A plane that carries waits for totals of tiles with smaller tickets. Who took them had room for them, so that their bytes are on
 //!   their way, and combines them without waiting for anything but those. So it waits for cubes that run, however many of the
 //!   launch do.
+//!
+//! compute-sanitizer's racecheck of CUDA 13.0 names the copy into a place as a race with what lanes 1 to 31 of a plane have read of
+//! it, though not with what lane 0 has, and so for a tile's number and what is before it: it follows a lane from its own arrival to
+//! who waits, and not through the plane's barrier before, which ptxas leaves as a `NOP`. That barrier and phase `r` of `empty`, which
+//! the unit that fetches waits for before it writes the place for round `r + 1`, are what orders them.
 //!
 //! # What must be under way
 //!

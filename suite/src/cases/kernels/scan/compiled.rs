@@ -401,6 +401,15 @@ fn pipelines_fetch_in_bulk_and_keep_to_registers(toolkit: &Toolkit) -> Result<()
         compiled.assert_no_sass("LDG.E.128");
         // A barrier of the cube before planes part.
         assert_eq!(compiled.count_sass("BAR.SYNC"), 1, "{}", compiled.sass);
+        // Planes that finish, combine and carry each come together before one lane says that all have read.
+        assert_eq!(compiled.count_ptx("bar.warp.sync"), 3, "{}", compiled.ptx);
+        // Bulk copies come after the barriers are made, and after what was read of a place by plain loads.
+        assert_eq!(
+            compiled.count_ptx("fence.proxy.async"),
+            2,
+            "{}",
+            compiled.ptx
+        );
         // Totals are one word, and a ticket orders nothing.
         compiled.assert_ptx("st.relaxed.gpu.global.b64");
         compiled.assert_ptx("ld.relaxed.gpu.global.b64");

@@ -2,7 +2,7 @@
 
 use super::super::model::{handle, list};
 use super::model::{LastNonZero, last_of_row, sample};
-use super::{answer, of_list};
+use super::{answer, of_list, same_bits};
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
@@ -197,39 +197,8 @@ fn every_pipeline_publishes_what_tiles_have(rt: &Rt) -> Result<(), String> {
 }
 
 fn the_same_bits_whoever_took_which_tile(rt: &Rt) -> Result<(), String> {
-    let length = 2000 * TILE + 1;
-    // Numbers whose sums round, differently in every order.
-    let values: Vec<f32> = (0..length)
-        .map(|at| ((at * 7919 % 1000) as f32).sqrt() * 0.1)
-        .collect();
-    let input = rt.put_tensor(&values, &[length]);
     let options = ScanOptions::inclusive().determinism(Determinism::RunToRun);
-    let run = || {
-        let output = scan(
-            &rt.client,
-            &handle(&input),
-            0,
-            ScanOperation::Sum,
-            options.path(PATH),
-        );
-        let output = output.map_err(|error| error.to_string())?;
-        let bytes = rt
-            .client
-            .read_one(output.handle)
-            .map_err(|error| error.to_string())?;
-        Ok::<_, String>(u32::from_bytes(&bytes).to_vec())
-    };
-    let once = run()?;
-    let exact = values.iter().map(|value| f64::from(*value)).sum::<f64>();
-    let last = f64::from(f32::from_bits(once[length - 1]));
-    assert!(
-        (last - exact).abs() < 1e-4 * exact,
-        "{last} is not about {exact}"
-    );
-    for _ in 0..8 {
-        same(&run()?, &once)?;
-    }
-    Ok(())
+    same_bits(rt, 2000 * TILE + 1, options.path(PATH))
 }
 
 /// Launches over the same states, of which each leaves the count of tickets as it has found it.
