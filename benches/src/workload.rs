@@ -386,7 +386,7 @@ mod tests {
             "gather f32 8x16 report"
         );
         let scan = Workload::scan(8).pipelined(Pipeline::of(227 << 10));
-        assert_eq!(scan.name(), "scan f32 8x1 pipelined 8x8 s6 c1 r2");
+        assert_eq!(scan.name(), "scan f32 8x1 pipelined 16x4 s6 c1 r4");
         let add = Workload::scatter(Op::ScatterAdd, 8, 16, Data::Among(4));
         assert_eq!(add.name(), "scatter_add f32 8x16 4 rows");
     }

@@ -78,7 +78,8 @@ pub enum ScanPath {
     /// all tiles before them are.
     ///
     /// It scans one list without segments, of elements of 4 bytes that lie next to each other from a multiple of 16 bytes on, in the
-    /// input and the output, on NVIDIA GPUs from sm_90 on. It always combines in the same way. The launcher does not choose it.
+    /// input and the output, on NVIDIA GPUs from sm_90 on. It always combines in the same way. The launcher chooses it for such lists
+    /// of 2^22 elements or more.
     Pipelined,
     /// Parts are combined, their totals scanned, and the parts read again and scanned. It runs anywhere, and always
     /// combines in the same way.
@@ -172,11 +173,11 @@ pub(crate) const CALL: &str = "scan";
 ///
 /// The elements are integers of any width, or f16, bf16, f32 or f64; f16 and bf16 are combined in f32 and rounded at the
 /// end. Nothing is read back from the device. Beside the result it takes memory for a total of each part of a row, of which
-/// a part has 64 elements at the least, on a GPU some thousands. Look-back keeps that memory for the thread's next scan.
+/// a part has 64 elements at the least, on a GPU some thousands. Scans in one pass keep that memory for the thread's next one.
 ///
 /// | backend | how |
 /// |---|---|
-/// | CUDA | rows that are contiguous along the axis by [`LookBack`](ScanPath::LookBack), in 16-byte accesses where alignment allows; others by [`ReduceThenScan`](ScanPath::ReduceThenScan), one unit a part |
+/// | CUDA | rows that are contiguous along the axis by [`LookBack`](ScanPath::LookBack), in 16-byte accesses where alignment allows; others by [`ReduceThenScan`](ScanPath::ReduceThenScan), one unit a part; from sm_90 on long lists by [`Pipelined`](ScanPath::Pipelined) |
 /// | other GPUs | [`ReduceThenScan`](ScanPath::ReduceThenScan) in both |
 /// | CPU | [`ReduceThenScan`](ScanPath::ReduceThenScan), one unit a part |
 ///

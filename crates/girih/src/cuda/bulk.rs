@@ -8,7 +8,8 @@ use cubecl::prelude::*;
 const SINCE: Since = Since::Sm(90);
 
 /// Starts a copy of `bytes` bytes of global memory to `to`, and counts them at `barrier`, which has to
-/// [expect](crate::cuda::mbarrier::expect()) them.
+/// [expect](crate::cuda::mbarrier::expect()) them. Where `to` was read or written by plain accesses before, these are waited for,
+/// and then [fenced](crate::cuda::fence_async()).
 #[cube]
 pub fn load<V: CubePrimitive>(to: u32, from: *const V, bytes: u32, barrier: u32) {
     intrinsic!(|scope| {

@@ -119,7 +119,8 @@ pub fn shared_address<E: CubePrimitive>(place: *const E) -> u32 {
 }
 
 /// What this unit wrote to shared memory by plain stores becomes visible to bulk copies and tensor cores; those who start
-/// them are to be waited for after it.
+/// them are to be waited for after it. Who starts copies calls it as well, after it waited for those who read a place by plain
+/// loads, and before a copy writes the place.
 #[cube]
 pub fn fence_async() {
     intrinsic!(|scope| {

@@ -60,6 +60,8 @@ pub(super) fn carry<A: Numeric, O: ScanOperator>(
             if lane == 0u32 {
                 prefixes[slot as usize] = prefix;
             }
+            // All lanes have read the tile's number before one says so.
+            sync_plane();
             mbarrier::arrive_once(ring.ready + slot * 8u32, lane);
         }
         let (slot_after, parity_after) = next(slot, parity, form);

@@ -5,7 +5,7 @@
 use super::form::{Form, VECTOR};
 use super::ring::{List, Ring, next};
 use cubecl::prelude::*;
-use girih::cuda::{bulk, mbarrier};
+use girih::cuda::{bulk, fence_async, mbarrier};
 use girih::prelude::*;
 
 /// Takes tiles and asks for them, each as soon as the ring has room, until there are none; by one unit.
@@ -27,6 +27,8 @@ pub(super) fn fetch<E: Numeric, N: Size>(
     let mut going = true;
     while going {
         mbarrier::wait(ring.empty + slot * 8u32, parity ^ 1u32);
+        // The place was read by plain loads, and a bulk copy writes it next: by the async proxy, which no barrier orders after them.
+        fence_async();
         let tile = take(states, list);
         numbers[slot as usize] = tile;
         going = tile < list.tiles;

@@ -11,8 +11,7 @@ use super::ring::{List, Ring, next};
 use cubecl::prelude::*;
 use girih::cuda::mbarrier;
 
-/// Scans this plane's part of every tile and stores it; by the `plane`-th plane of the cube. No plane waits for another of
-/// them.
+/// Scans this plane's part of every tile and stores it; by one of the cube's first planes. No plane waits for another of them.
 #[cube]
 pub(super) fn finish<E: Numeric, A: Numeric, N: Size, O: ScanOperator>(
     vectors_out: &mut [Vector<E, N>],
@@ -23,7 +22,6 @@ pub(super) fn finish<E: Numeric, A: Numeric, N: Size, O: ScanOperator>(
     leads: &[A],
     ring: &Ring,
     list: &List,
-    plane: u32,
     lane: u32,
     #[comptime] form: Form,
 ) {
@@ -52,6 +50,8 @@ pub(super) fn finish<E: Numeric, A: Numeric, N: Size, O: ScanOperator>(
             let run = scan_run::<A, O>(&mut items, 0u32, comptime!(form.tile));
             mbarrier::wait(ring.ready + slot * 8u32, parity);
             let prefix = prefixes[slot as usize];
+            // The number of the plane, found anew: kept from tile to tile it would take a register where none is left.
+            let plane = UNIT_POS / 32u32;
             let lead = leads[slot as usize * planes + plane as usize];
             let mut scanned = Scanned::<A> {
                 items,

@@ -33,11 +33,11 @@ impl Pipeline {
     /// The launcher's own, where a cube may have so many bytes of shared memory.
     pub const fn of(shared: usize) -> Self {
         let one = Self {
-            planes: 8,
-            vectors: 8,
+            planes: 16,
+            vectors: 4,
             stages: 1,
             cubes: 1,
-            reducers: 2,
+            reducers: 4,
         };
         let stages = shared / one.shared_bytes();
         Self {
@@ -148,8 +148,8 @@ mod tests {
         let pipeline = Pipeline::of(SHARED);
         assert_eq!(pipeline.tile_bytes(), 32 << 10);
         assert_eq!(pipeline.tile(), 8192);
-        assert_eq!(pipeline.units(), 384);
-        assert_eq!(pipeline.shared_bytes(), 6 * (32_768 + 64));
+        assert_eq!(pipeline.units(), 704);
+        assert_eq!(pipeline.shared_bytes(), 6 * (32_768 + 96));
         assert_eq!(pipeline.form(132, false).groups, 6);
         assert_eq!(pipeline.form(132, false).at_once, 4);
         assert_eq!(
@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(Pipeline::of(99 << 10).stages, 3);
         assert!(Pipeline::of(99 << 10).is_possible(99 << 10));
         let halves = Pipeline {
-            vectors: 4,
+            vectors: 2,
             stages: 6,
             cubes: 2,
             ..pipeline

@@ -66,7 +66,6 @@ pub fn pipelined_kernel<E: Numeric, A: Numeric, N: Size, O: ScanOperator>(
             &leads,
             &ring,
             &list,
-            plane,
             lane,
             form,
         );

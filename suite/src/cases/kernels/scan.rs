@@ -9,6 +9,7 @@ mod segments;
 
 use super::model::{calls, handle};
 use crate::random::for_all;
+use cubecl::prelude::CubeElement;
 use girih::Bounds;
 use girih_kernels::{ScanOperation, ScanOptions, ScanPath, Segments, scan, scan_into, scan_with};
 use girih_testkit::{DeviceKind, Rt, buffer::row_major, case::Case, check::same, needs};
@@ -74,6 +75,34 @@ fn of_list<T: Number>(rt: &Rt, values: &[T], options: ScanOptions<'_>) -> Result
                 options,
             )?;
         }
+    }
+    Ok(())
+}
+
+/// Sums whose rounding every order of adding shows: the same bits in every run, and at the end about what the host finds.
+fn same_bits(rt: &Rt, length: usize, options: ScanOptions<'_>) -> Result<(), String> {
+    let values: Vec<f32> = (0..length)
+        .map(|at| ((at * 7919 % 1000) as f32).sqrt() * 0.1)
+        .collect();
+    let input = handle(&rt.put_tensor(&values, &[length]));
+    let run = || {
+        let output = scan(&rt.client, &input, 0, ScanOperation::Sum, options)
+            .map_err(|error| error.to_string())?;
+        let bytes = rt
+            .client
+            .read_one(output.handle)
+            .map_err(|error| error.to_string())?;
+        Ok::<_, String>(u32::from_bytes(&bytes).to_vec())
+    };
+    let once = run()?;
+    let exact = values.iter().map(|value| f64::from(*value)).sum::<f64>();
+    let last = f64::from(f32::from_bits(once[length - 1]));
+    assert!(
+        (last - exact).abs() < 1e-4 * exact,
+        "{last} is not about {exact}"
+    );
+    for _ in 0..8 {
+        same(&run()?, &once)?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::super::model::{handle, list};
 use super::model::{Number, sample};
-use super::{LENGTHS, answer, of_list};
+use super::{LENGTHS, answer, of_list, same_bits};
 use crate::stress;
 use cubecl::ir::{ElemType, FloatKind};
 use cubecl::prelude::*;
@@ -11,7 +11,7 @@ use girih::device::Device;
 use girih::memory::blocks::Ordered;
 use girih_kernels::raw::scan::look_back_states;
 use girih_kernels::{
-    Determinism, ScanOperation, ScanOptions, ScanPath, Segments, scan, scan_into, supports_scan,
+    Determinism, ScanOperation, ScanOptions, ScanPath, Segments, scan_into, supports_scan,
 };
 use girih_testkit::{DeviceKind, Rt, Tensor, case::Need, cases, check::same, needs};
 
@@ -277,33 +277,8 @@ fn holds_beside_other_kernels(rt: &Rt) -> Result<(), stress::Fault> {
 }
 
 fn the_same_bits_from_run_to_run(rt: &Rt) -> Result<(), String> {
-    let count = 100_001;
-    // Numbers whose sums round, differently in every order.
-    let values: Vec<f32> = (0..count)
-        .map(|at| ((at * 7919 % 1000) as f32).sqrt() * 0.1)
-        .collect();
-    let input = rt.put_tensor(&values, &[count]);
     let options = ScanOptions::inclusive().determinism(Determinism::RunToRun);
-    let run = || {
-        let output = scan(&rt.client, &handle(&input), 0, ScanOperation::Sum, options)
-            .map_err(|error| error.to_string())?;
-        let bytes = rt
-            .client
-            .read_one(output.handle)
-            .map_err(|error| error.to_string())?;
-        Ok::<_, String>(u32::from_bytes(&bytes).to_vec())
-    };
-    let once = run()?;
-    let exact = values.iter().map(|value| f64::from(*value)).sum::<f64>();
-    let last = f64::from(f32::from_bits(once[count - 1]));
-    assert!(
-        (last - exact).abs() < 1e-4 * exact,
-        "{last} is not about {exact}"
-    );
-    for _ in 0..4 {
-        same(&run()?, &once)?;
-    }
-    Ok(())
+    same_bits(rt, 100_001, options)
 }
 
 fn refuses_what_does_not_go_together(rt: &Rt) {

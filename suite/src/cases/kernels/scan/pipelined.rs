@@ -1,8 +1,8 @@
 //! Scans by cubes that stay.
 
 use super::super::model::{handle, list};
-use super::model::{LastNonZero, last_of_row, sample};
-use super::{answer, of_list};
+use super::model::{LastNonZero, Number, last_of_row, rows, sample};
+use super::{answer, of_list, same_bits};
 use cubecl::prelude::*;
 use cubecl::std::tensor::TensorHandle;
 use girih::device::Device;
@@ -14,6 +14,7 @@ use girih_testkit::{Rt, case::Need, cases, check::same, needs};
 
 cases! {
     is_there_or_refused_by_name,
+    long_lists_are_scanned_so needs [PIPELINED, needs::I64],
     of_every_length needs [PIPELINED],
     by_every_operation needs [PIPELINED],
     by_an_operation_of_ones_own needs [PIPELINED],
@@ -54,6 +55,52 @@ fn is_there_or_refused_by_name(rt: &Rt) -> Result<(), String> {
     let lacking = " has no bulk copies to shared memory, for pipelined scans; scan needs it";
     assert!(message.ends_with(lacking), "{message}");
     same(&read()?, &[girih_testkit::poison(); 3])
+}
+
+/// What the launcher does of a list of `length` elements, of which it scans those from `skipped` on; each result is compared.
+fn chosen<T: Number>(
+    rt: &Rt,
+    length: usize,
+    skipped: usize,
+    options: ScanOptions<'_>,
+) -> Result<ScanPath, String> {
+    let values: Vec<T> = sample(length, 45);
+    let input = rt.put_tensor(&values, &[length]);
+    let output = rt.poisoned_tensor::<T>(&[length], &[1]);
+    let [from, to] = [handle(&input), handle(&output)].map(|whole| {
+        let start = (skipped * size_of::<T>()) as u64;
+        let rest = whole.handle.offset_start(start);
+        TensorHandle::new_contiguous(vec![length - skipped], rest, whole.dtype)
+    });
+    let path = scan_into(&rt.client, &from, &to, 0, ScanOperation::Max, options)
+        .map_err(|error| error.to_string())?;
+    let got = rt.read_tensor(&output).map_err(|error| error.to_string())?;
+    let mut want = vec![girih_testkit::poison::<T>(); skipped];
+    want.extend(rows(
+        &values[skipped..],
+        ScanOperation::Max,
+        options.exclusive,
+        |_| false,
+    ));
+    same(&got, &want)?;
+    Ok(path)
+}
+
+/// Of what cubes that stay can scan, by them from a length on, whatever is promised of the result.
+fn long_lists_are_scanned_so(rt: &Rt) -> Result<(), String> {
+    let long = 1 << 22;
+    let any = ScanOptions::inclusive();
+    for options in [any, any.determinism(Determinism::RunToRun)] {
+        assert_eq!(chosen::<f32>(rt, long, 0, options)?, PATH);
+        assert_eq!(chosen::<i32>(rt, long + 5, 4, options)?, PATH);
+    }
+    assert_eq!(chosen::<f32>(rt, long - 1, 0, any)?, ScanPath::LookBack);
+    // Not from a multiple of 16 bytes on, and of 8 bytes.
+    assert_eq!(chosen::<f32>(rt, long + 5, 1, any)?, ScanPath::LookBack);
+    assert_eq!(chosen::<i64>(rt, long, 0, any)?, ScanPath::LookBack);
+    let asked = any.path(ScanPath::LookBack);
+    assert_eq!(chosen::<f32>(rt, long, 0, asked)?, ScanPath::LookBack);
+    Ok(())
 }
 
 /// On both sides of a vector, a plane's part, a tile, a group of tiles, and a turn of all rings.
@@ -197,39 +244,8 @@ fn every_pipeline_publishes_what_tiles_have(rt: &Rt) -> Result<(), String> {
 }
 
 fn the_same_bits_whoever_took_which_tile(rt: &Rt) -> Result<(), String> {
-    let length = 2000 * TILE + 1;
-    // Numbers whose sums round, differently in every order.
-    let values: Vec<f32> = (0..length)
-        .map(|at| ((at * 7919 % 1000) as f32).sqrt() * 0.1)
-        .collect();
-    let input = rt.put_tensor(&values, &[length]);
     let options = ScanOptions::inclusive().determinism(Determinism::RunToRun);
-    let run = || {
-        let output = scan(
-            &rt.client,
-            &handle(&input),
-            0,
-            ScanOperation::Sum,
-            options.path(PATH),
-        );
-        let output = output.map_err(|error| error.to_string())?;
-        let bytes = rt
-            .client
-            .read_one(output.handle)
-            .map_err(|error| error.to_string())?;
-        Ok::<_, String>(u32::from_bytes(&bytes).to_vec())
-    };
-    let once = run()?;
-    let exact = values.iter().map(|value| f64::from(*value)).sum::<f64>();
-    let last = f64::from(f32::from_bits(once[length - 1]));
-    assert!(
-        (last - exact).abs() < 1e-4 * exact,
-        "{last} is not about {exact}"
-    );
-    for _ in 0..8 {
-        same(&run()?, &once)?;
-    }
-    Ok(())
+    same_bits(rt, 2000 * TILE + 1, options.path(PATH))
 }
 
 /// Launches over the same states, of which each leaves the count of tickets as it has found it.
