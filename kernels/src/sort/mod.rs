@@ -11,6 +11,7 @@ mod look_back;
 mod order;
 mod passes;
 pub(crate) mod plan;
+mod route;
 mod rows;
 mod sweep;
 mod tally;

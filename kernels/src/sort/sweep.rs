@@ -3,10 +3,11 @@
 // CubeCL's macro writes undocumented twins of the kernel.
 #![allow(missing_docs)]
 
-use super::carry::{self, Moved};
+use super::carry::{self, Moved, Target};
 use super::digits::CELLS;
 use super::look_back::{Flags, look_back};
-use super::order::Order;
+use super::order::{Order, cheap};
+use super::route::{self, Turn};
 use super::tally;
 use super::tile::{self, DIGITS, Digit, Tile};
 use super::write::{self, Count, Row};
@@ -14,38 +15,7 @@ use cubecl::ir::ElemType;
 use cubecl::prelude::*;
 use girih::prelude::*;
 
-/// Which of the passes that have something to do one is, of how many.
-#[derive(CubeType, Clone, Copy)]
-#[expand(derive(Clone, Copy))]
-pub(super) struct Turn {
-    /// How many are before it.
-    pub rank: u32,
-    /// How many there are.
-    pub count: u32,
-}
-
-#[cube]
-impl Turn {
-    /// Whether it reads what the caller gave.
-    pub fn is_first(&self) -> bool {
-        self.rank == 0u32
-    }
-
-    /// Whether it writes what the caller gets.
-    pub fn is_last(&self) -> bool {
-        self.rank + 1u32 == self.count
-    }
-
-    /// Whether it writes the output, as the last does, or the buffer between.
-    pub fn writes_output(&self) -> bool {
-        (self.count - self.rank) & 1u32 == 1u32
-    }
-}
-
 /// A tile in a pass.
-///
-/// The passes that have something to do read the input, or what the one before wrote, and write the output and the buffers between
-/// in turn, so that the last writes the output.
 #[derive(CubeType, Clone, Copy)]
 #[expand(derive(Clone, Copy))]
 pub(super) struct Step {
@@ -78,12 +48,8 @@ impl Step {
         #[comptime] count_bits: u32,
         #[comptime] tile: Tile,
     ) -> Self {
-        let turn = Turn {
-            rank: (busy & ((1u32 << pass) - 1u32)).count_ones(),
-            count: busy.count_ones(),
-        };
         Step {
-            turn,
+            turn: Turn::of(busy, pass),
             part: Row::of(number / tiles_of_row, number % tiles_of_row, row_len, tile),
             number,
             index: number % tiles_of_row,
@@ -252,11 +218,6 @@ pub(super) fn pass_tile<K: Int, V: Int, W: Int, C: Int, A: Count<C>>(
     );
 }
 
-/// What the passes keep keys encoded by: what costs little is undone by each of them, what costs more by the last alone.
-fn cheap(order: Option<Order>) -> Option<Order> {
-    order.filter(|order| order.is_cheap())
-}
-
 /// Sorts the tile by the digit in shared memory: its keys, and what goes with them. How many keys have each of this unit's digits
 /// goes to `totals`, where in the tile they begin to `starts`; and the tiles after it are told what it has.
 #[cube]
@@ -282,31 +243,30 @@ fn sort_tile<K: Int, V: Int, W: Int, C: Int>(
     let items = comptime!(tile.items as usize);
     let own = comptime!(tile.digits_of_unit());
     let has_payload = comptime!(moved != Moved::Nothing);
-    let cheap = comptime!(cheap(order));
-    let is_first = step.turn.is_first();
-    let reads_output = !step.turn.writes_output();
-    let part = step.part;
+    let (turn, part) = (step.turn, step.part);
     let seat = tile::seat(tile);
+    let mut raw = Array::<K>::new(items);
+    route::read::<K>(
+        &mut raw,
+        keys_in,
+        keys_between,
+        keys_out,
+        turn,
+        part,
+        seat,
+        tally::last_key::<K, W>(order),
+        tile,
+    );
     let mut keys = Array::<W>::new(items);
-    if is_first {
-        tally::load::<K, W>(
-            &mut keys, keys_in, part.start, part.valid, seat, order, tile,
-        );
-    } else if reads_output {
-        tally::load::<K, W>(
-            &mut keys, keys_out, part.start, part.valid, seat, cheap, tile,
-        );
-    } else {
-        tally::load::<K, W>(
-            &mut keys,
-            keys_between,
-            part.start,
-            part.valid,
-            seat,
-            cheap,
-            tile,
-        );
-    }
+    tally::encode_all::<K, W>(
+        &mut keys,
+        &raw,
+        turn.is_first(),
+        part.valid,
+        seat,
+        order,
+        tile,
+    );
     tally::count::<W>(counters, &keys, step.digit, seat, tile);
     sync_cube();
 
@@ -341,16 +301,25 @@ fn sort_tile<K: Int, V: Int, W: Int, C: Int>(
     );
     if has_payload {
         let mut values = Array::<V>::new(items);
-        if is_first {
-            if comptime!(moved == Moved::Places) {
+        let mut is_given = true;
+        if comptime!(moved == Moved::Places) {
+            if turn.is_first() {
+                is_given = false;
                 carry::make_places::<V>(&mut values, part, seat, tile);
-            } else {
-                carry::load::<V>(&mut values, payload_in, part, seat, tile);
             }
-        } else if reads_output {
-            carry::load::<V>(&mut values, payload_out, part, seat, tile);
-        } else {
-            carry::load::<V>(&mut values, payload_between, part, seat, tile);
+        }
+        if is_given {
+            route::read::<V>(
+                &mut values,
+                payload_in,
+                payload_between,
+                payload_out,
+                turn,
+                part,
+                seat,
+                V::new(0i64),
+                tile,
+            );
         }
         #[unroll(comptime!(tile.unroll))]
         for item in 0..items {
@@ -400,9 +369,8 @@ fn write_tile<K: Int, V: Int, W: Int, C: Int>(
     #[comptime] order: Option<Order>,
 ) {
     let own = comptime!(tile.digits_of_unit());
-    let cheap = comptime!(cheap(order));
     let first = UNIT_POS as usize * own;
-    let (part, digit, turn) = (step.part, step.digit, step.turn);
+    let part = step.part;
     let (words, flags) = (step.words(tile), step.flags());
     #[unroll(comptime!(tile.unroll))]
     for each in 0..own {
@@ -416,61 +384,120 @@ fn write_tile<K: Int, V: Int, W: Int, C: Int>(
         }
     }
     sync_cube();
-    if turn.writes_output() {
-        if comptime!(cheap == order) {
-            let writes_keys = keeps_keys || !turn.is_last();
-            carry::scatter::<K, V, W, C>(
-                keys_out,
-                payload_out,
-                sorted,
-                carried,
-                &*offsets,
-                part,
-                digit,
-                writes_keys,
-                moved,
-                cheap,
-                tile,
-            );
-        } else if turn.is_last() {
-            carry::scatter::<K, V, W, C>(
-                keys_out,
-                payload_out,
-                sorted,
-                carried,
-                &*offsets,
-                part,
-                digit,
-                keeps_keys,
-                moved,
-                order,
-                tile,
-            );
-        } else {
-            carry::scatter::<K, V, W, C>(
-                keys_out,
-                payload_out,
-                sorted,
-                carried,
-                &*offsets,
-                part,
-                digit,
-                true,
-                moved,
-                cheap,
-                tile,
-            );
-        }
-    } else {
-        carry::scatter::<K, V, W, C>(
-            keys_between,
-            payload_between,
+    let keys_target = route::target::<K>(&*keys_between, &*keys_out, step.turn, tile);
+    let mut payload_target = 0u64;
+    if comptime!(moved != Moved::Nothing) {
+        payload_target = route::target::<V>(&*payload_between, &*payload_out, step.turn, tile);
+    }
+    let target = Target {
+        keys: keys_target,
+        payload: payload_target,
+    };
+    if comptime!(tile.has_addresses()) {
+        scatter::<K, V, W, C>(
+            keys_out,
+            payload_out,
+            target,
             sorted,
             carried,
             &*offsets,
-            part,
-            digit,
-            true,
+            step,
+            keeps_keys,
+            moved,
+            order,
+            tile,
+        );
+    } else if step.turn.writes_output() {
+        scatter::<K, V, W, C>(
+            keys_out,
+            payload_out,
+            target,
+            sorted,
+            carried,
+            &*offsets,
+            step,
+            keeps_keys,
+            moved,
+            order,
+            tile,
+        );
+    } else {
+        scatter::<K, V, W, C>(
+            keys_between,
+            payload_between,
+            target,
+            sorted,
+            carried,
+            &*offsets,
+            step,
+            keeps_keys,
+            moved,
+            order,
+            tile,
+        );
+    }
+}
+
+/// Writes the tile to where the pass writes, out of the order in which keys are only encoded from the first pass to the last.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn scatter<K: Int, V: Int, W: Int, C: Int>(
+    keys: &mut [K],
+    payload: &mut [V],
+    target: Target,
+    sorted: &Shared<[W]>,
+    carried: &Shared<[V]>,
+    offsets: &Shared<[C]>,
+    step: Step,
+    keeps_keys: bool,
+    #[comptime] moved: Moved,
+    #[comptime] order: Option<Order>,
+    #[comptime] tile: Tile,
+) {
+    let cheap = comptime!(cheap(order));
+    let is_last = step.turn.is_last();
+    let writes_keys = keeps_keys || !is_last;
+    if comptime!(cheap == order) {
+        carry::scatter::<K, V, W, C>(
+            keys,
+            payload,
+            target,
+            sorted,
+            carried,
+            offsets,
+            step.part,
+            step.digit,
+            writes_keys,
+            moved,
+            cheap,
+            tile,
+        );
+    } else if is_last {
+        carry::scatter::<K, V, W, C>(
+            keys,
+            payload,
+            target,
+            sorted,
+            carried,
+            offsets,
+            step.part,
+            step.digit,
+            writes_keys,
+            moved,
+            order,
+            tile,
+        );
+    } else {
+        carry::scatter::<K, V, W, C>(
+            keys,
+            payload,
+            target,
+            sorted,
+            carried,
+            offsets,
+            step.part,
+            step.digit,
+            writes_keys,
             moved,
             cheap,
             tile,

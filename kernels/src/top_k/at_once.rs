@@ -11,7 +11,7 @@
 
 use super::answers::{choose, hear, learn};
 use super::ranked::{RANKED, put_in_order};
-use super::walk::{Question, Share, Slots, Visit, walk};
+use super::walk::{Errand, Question, Share, Slots, Visit, walk};
 use super::{CALL, DIGIT_BITS, DIGITS, Input, Select};
 use crate::bins;
 use crate::sort::Order;
@@ -139,21 +139,14 @@ pub fn select_kernel<K: Int, W: Int, I: Int, N: Size>(
             count: k,
             written: begin + comptime!(plan.written()),
         };
+        let errand = Errand::<W> {
+            share,
+            question,
+            slots,
+        };
 
         if phase == known.digits {
-            walk::<K, W, I, N>(
-                keys,
-                &digits,
-                words,
-                out,
-                places,
-                share,
-                question,
-                slots,
-                Visit::Collect,
-                plan,
-                order,
-            );
+            walk::<K, W, I, N>(keys, &digits, words, out, places, errand, Visit::Collect, plan, order);
             let next = take_of_rest(words, rows, (phase + 1u32) * shares, end);
             let done = begin + comptime!(plan.done() + plan.digits() as usize);
             let is_last = end_share(&mut hand, words, done, shares_of_row, next);
@@ -164,33 +157,9 @@ pub fn select_kernel<K: Int, W: Int, I: Int, N: Size>(
             }
         } else if phase < known.digits {
             if phase >= key_digits {
-                walk::<K, W, I, N>(
-                    keys,
-                    &digits,
-                    words,
-                    out,
-                    places,
-                    share,
-                    question,
-                    slots,
-                    Visit::Place,
-                    plan,
-                    order,
-                );
+                walk::<K, W, I, N>(keys, &digits, words, out, places, errand, Visit::Place, plan, order);
             } else {
-                walk::<K, W, I, N>(
-                    keys,
-                    &digits,
-                    words,
-                    out,
-                    places,
-                    share,
-                    question,
-                    slots,
-                    Visit::Key,
-                    plan,
-                    order,
-                );
+                walk::<K, W, I, N>(keys, &digits, words, out, places, errand, Visit::Key, plan, order);
             }
             // On its way while the counts are added.
             let next = take(words);
