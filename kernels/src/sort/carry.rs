@@ -82,6 +82,8 @@ pub(super) fn scatter<K: Int, V: Int, W: Int, C: Int>(
             );
         }
     } else {
+        // A mask has no such bit, which no compiler can know: so that none takes several steps at once of what few tiles need.
+        let step = comptime!(tile.units).runtime() | (digit.mask >> 31u32);
         let mut place = UNIT_POS;
         while place < row.valid {
             scatter_key::<K, V, W, C>(
@@ -98,7 +100,7 @@ pub(super) fn scatter<K: Int, V: Int, W: Int, C: Int>(
                 order,
                 tile,
             );
-            place += comptime!(tile.units);
+            place += step;
         }
     }
 }

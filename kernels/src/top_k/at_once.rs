@@ -146,7 +146,17 @@ pub fn select_kernel<K: Int, W: Int, I: Int, N: Size>(
         };
 
         if phase == known.digits {
-            walk::<K, W, I, N>(keys, &digits, words, out, places, errand, Visit::Collect, plan, order);
+            walk::<K, W, I, N>(
+                keys,
+                &digits,
+                words,
+                out,
+                places,
+                errand,
+                Visit::Collect,
+                plan,
+                order,
+            );
             let next = take_of_rest(words, rows, (phase + 1u32) * shares, end);
             let done = begin + comptime!(plan.done() + plan.digits() as usize);
             let is_last = end_share(&mut hand, words, done, shares_of_row, next);
@@ -157,9 +167,29 @@ pub fn select_kernel<K: Int, W: Int, I: Int, N: Size>(
             }
         } else if phase < known.digits {
             if phase >= key_digits {
-                walk::<K, W, I, N>(keys, &digits, words, out, places, errand, Visit::Place, plan, order);
+                walk::<K, W, I, N>(
+                    keys,
+                    &digits,
+                    words,
+                    out,
+                    places,
+                    errand,
+                    Visit::Place,
+                    plan,
+                    order,
+                );
             } else {
-                walk::<K, W, I, N>(keys, &digits, words, out, places, errand, Visit::Key, plan, order);
+                walk::<K, W, I, N>(
+                    keys,
+                    &digits,
+                    words,
+                    out,
+                    places,
+                    errand,
+                    Visit::Key,
+                    plan,
+                    order,
+                );
             }
             // On its way while the counts are added.
             let next = take(words);

@@ -65,8 +65,8 @@ impl Lists {
                 first,
                 places,
             } = &self.lists[turn % 2];
-            let (found, found_places) = launch(rt, &list(keys), turn)
-                .map_err(|error| Fault::Broken(error.to_string()))?;
+            let (found, found_places) =
+                launch(rt, &list(keys), turn).map_err(|error| Fault::Broken(error.to_string()))?;
             compare(rt, &found, first, &wrong);
             compare(rt, &found_places, places, &wrong);
         }
