@@ -9,6 +9,7 @@ mod digits;
 mod launch;
 mod look_back;
 mod order;
+mod pass;
 mod passes;
 pub(crate) mod plan;
 mod route;
