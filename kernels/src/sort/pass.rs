@@ -1,6 +1,8 @@
 //! A tile of a row on its way through a pass: what a sort by sweeps and one in one launch have in common.
 // CubeCL's macro writes undocumented twins of the functions.
 #![allow(missing_docs)]
+// In a kernel both sides of `&&` and `||` are evaluated, and a branch that is known when the kernel is made is alone in it.
+#![allow(clippy::collapsible_if, clippy::if_same_then_else)]
 
 use super::carry::{self, Moved, Target};
 use super::look_back::{Flags, look_back};

@@ -89,7 +89,7 @@ fn a_sweep_of_u32_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result<(), E
     compiled.assert_no_local_memory();
     // Three cubes in the registers of a processor.
     compiled.assert_registers_at_most(56);
-    assert_instructions_at_most(&compiled, 1800);
+    assert_instructions_at_most(&compiled, 2000);
     Ok(())
 }
 
@@ -110,7 +110,7 @@ fn a_sweep_of_pairs_keeps_both_in_registers(toolkit: &Toolkit) -> Result<(), Err
     compiled.assert_no_local_memory();
     // Two cubes in the registers of a processor.
     compiled.assert_registers_at_most(80);
-    assert_instructions_at_most(&compiled, 2300);
+    assert_instructions_at_most(&compiled, 2400);
     Ok(())
 }
 
@@ -211,10 +211,10 @@ fn a_sort_in_one_launch_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result
     let narrow = tile(384, 23, Matching::Ptx);
     let wide = tile(384, 12, Matching::Ptx);
     for (tile, moved, order, types, instructions) in [
-        (narrow, Moved::Nothing, None, [U32; 4], 2700),
-        (narrow, Moved::Payload, None, [U32; 4], 3000),
-        (narrow, Moved::Places, Some(order), [U32; 4], 4100),
-        (wide, Moved::Nothing, None, [U64, U32, U64, U32], 2300),
+        (narrow, Moved::Nothing, None, [U32; 4], 3000),
+        (narrow, Moved::Payload, None, [U32; 4], 3300),
+        (narrow, Moved::Places, Some(order), [U32; 4], 4600),
+        (wide, Moved::Nothing, None, [U64, U32, U64, U32], 2500),
     ] {
         let compiled = at_once(toolkit, tile, moved, order, types)?;
         compiled.assert_no_local_memory();
