@@ -10,7 +10,7 @@
 use super::carry::Moved;
 use super::digits::{Counting, count_share, digit_of_pass};
 use super::order::{Order, encode};
-use super::sweep::{Step, pass_tile};
+use super::pass::{Step, pass_tile};
 use super::tile::{DIGITS, Tile};
 use crate::bins;
 use cubecl::ir::ElemType;

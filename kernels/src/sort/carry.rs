@@ -3,6 +3,7 @@
 #![allow(clippy::collapsible_if)]
 
 use super::order::{Order, decode};
+use super::route;
 use super::tile::{Digit, Seat, Tile};
 use super::write::Row;
 use cubecl::prelude::*;
@@ -16,37 +17,6 @@ pub enum Moved {
     Payload,
     /// Each key's place in its row, which the first pass makes.
     Places,
-}
-
-/// What goes with the unit's keys.
-#[cube]
-pub(crate) fn load<V: Int>(
-    values: &mut Array<V>,
-    payload: &[V],
-    row: Row,
-    seat: Seat,
-    #[comptime] tile: Tile,
-) {
-    let items = comptime!(tile.items as usize);
-    let plane = comptime!(tile.plane as usize);
-    if row.valid == comptime!(tile.len() as u32) {
-        let first = row.start + seat.first as usize;
-        let own = &payload[first..first + comptime!(items * plane)];
-        #[unroll(comptime!(tile.unroll))]
-        for item in 0..items {
-            values[item] = own[item * plane];
-        }
-    } else {
-        #[unroll(comptime!(tile.unroll))]
-        for item in 0..items {
-            let place = seat.first as usize + item * plane;
-            let mut value = V::new(0i64);
-            if place < row.valid as usize {
-                value = payload[row.start + place];
-            }
-            values[item] = value;
-        }
-    }
 }
 
 /// The places of the unit's keys in their row.
@@ -64,13 +34,24 @@ pub(crate) fn make_places<V: Int>(
     }
 }
 
+/// Where the tiles of a pass go: addresses of both buffers, where buffers have addresses.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(super) struct Target {
+    /// That of the keys.
+    pub keys: u64,
+    /// That of what goes with them.
+    pub payload: u64,
+}
+
 /// Writes the tile, sorted by the digit, in runs, and what goes with its keys. `offsets` are where in the buffers the tile's
 /// keys of a digit go, less their places in the tile.
 #[cube]
 #[allow(clippy::too_many_arguments)]
-pub(crate) fn scatter<K: Int, V: Int, W: Int, C: Int>(
+pub(super) fn scatter<K: Int, V: Int, W: Int, C: Int>(
     keys_out: &mut [K],
     payload_out: &mut [V],
+    target: Target,
     sorted: &Shared<[W]>,
     carried: &Shared<[V]>,
     offsets: &Shared<[C]>,
@@ -82,72 +63,83 @@ pub(crate) fn scatter<K: Int, V: Int, W: Int, C: Int>(
     #[comptime] tile: Tile,
 ) {
     if row.valid == comptime!(tile.len() as u32) {
-        scatter_part::<K, V, W, C>(
-            keys_out,
-            payload_out,
-            sorted,
-            carried,
-            offsets,
-            row,
-            digit,
-            writes_keys,
-            moved,
-            order,
-            true,
-            tile,
-        );
+        #[unroll(comptime!(tile.unroll))]
+        for item in 0..comptime!(tile.items as usize) {
+            let place = UNIT_POS + item as u32 * comptime!(tile.units);
+            scatter_key::<K, V, W, C>(
+                keys_out,
+                payload_out,
+                target,
+                sorted,
+                carried,
+                offsets,
+                place,
+                digit,
+                writes_keys,
+                moved,
+                order,
+                tile,
+            );
+        }
     } else {
-        scatter_part::<K, V, W, C>(
-            keys_out,
-            payload_out,
-            sorted,
-            carried,
-            offsets,
-            row,
-            digit,
-            writes_keys,
-            moved,
-            order,
-            false,
-            tile,
-        );
+        // A mask has no such bit, which no compiler can know: so that none takes several steps at once of what few tiles need.
+        let step = comptime!(tile.units).runtime() | (digit.mask >> 31u32);
+        let mut place = UNIT_POS;
+        while place < row.valid {
+            scatter_key::<K, V, W, C>(
+                keys_out,
+                payload_out,
+                target,
+                sorted,
+                carried,
+                offsets,
+                place,
+                digit,
+                writes_keys,
+                moved,
+                order,
+                tile,
+            );
+            place += step;
+        }
     }
 }
 
-/// The same of a tile that `is_full` or not.
+/// The same for what is at one place of the tile.
 #[cube]
 #[allow(clippy::too_many_arguments)]
-fn scatter_part<K: Int, V: Int, W: Int, C: Int>(
+fn scatter_key<K: Int, V: Int, W: Int, C: Int>(
     keys_out: &mut [K],
     payload_out: &mut [V],
+    target: Target,
     sorted: &Shared<[W]>,
     carried: &Shared<[V]>,
     offsets: &Shared<[C]>,
-    row: Row,
+    place: u32,
     digit: Digit,
     writes_keys: bool,
     #[comptime] moved: Moved,
     #[comptime] order: Option<Order>,
-    #[comptime] is_full: bool,
     #[comptime] tile: Tile,
 ) {
-    #[unroll(comptime!(tile.unroll))]
-    for item in 0..comptime!(tile.items as usize) {
-        let place = UNIT_POS + item as u32 * comptime!(tile.units);
-        let key = sorted[place as usize];
-        let target = offsets[digit.of::<W>(key) as usize] + C::cast_from(place);
-        let at = usize::cast_from(target);
-        if is_full || place < row.valid {
-            if comptime!(moved == Moved::Places) {
-                if writes_keys {
-                    keys_out[at] = K::cast_from(decode::<W>(key, order));
-                }
-            } else {
-                keys_out[at] = K::cast_from(decode::<W>(key, order));
-            }
-            if comptime!(moved != Moved::Nothing) {
-                payload_out[at] = carried[place as usize];
-            }
+    let key = sorted[place as usize];
+    let offset = offsets[digit.of::<W>(key) as usize] + C::cast_from(place);
+    let at = usize::cast_from(offset);
+    let out = K::cast_from(decode::<W>(key, order));
+    if comptime!(moved == Moved::Places) {
+        if writes_keys {
+            route::put::<K>(keys_out, target.keys, at, out, tile);
         }
+    } else {
+        route::put::<K>(keys_out, target.keys, at, out, tile);
+    }
+    if comptime!(moved != Moved::Nothing) {
+        route::put::<V>(
+            payload_out,
+            target.payload,
+            at,
+            carried[place as usize],
+            tile,
+        );
     }
 }

@@ -101,16 +101,15 @@ pub(super) fn count_share<K: Int, W: Int, N: Size>(
             let place = at + UNIT_POS as usize + item * comptime!(counting.units as usize);
             held[item] = keys[start + place];
         }
-        #[unroll]
-        for item in 0..items {
-            add::<K, W, N>(cells, held[item], begin, last, counting, order);
-        }
+        add::<K, W, N>(cells, &held, items, begin, last, counting, order);
         at += step;
     }
     // The last chunk may be cut short; one cube has it.
     let mut place = at + UNIT_POS as usize;
     while place < vectors_of_row {
-        add::<K, W, N>(cells, keys[start + place], begin, last, counting, order);
+        let mut held = Array::<Vector<K, N>>::new(1usize);
+        held[0] = keys[start + place];
+        add::<K, W, N>(cells, &held, 1usize, begin, last, counting, order);
         place += comptime!(counting.units as usize);
     }
 }
@@ -174,31 +173,32 @@ fn tell<C: Int>(
     }
 }
 
-/// Counts the digits of the keys of a vector.
+/// Counts the digits of the keys of some vectors: one digit of all, then the next, so that there is one piece of code for all digits.
 #[cube]
 fn add<K: Int, W: Int, N: Size>(
     bins: &Shared<[Atomic<u32>]>,
-    keys: Vector<K, N>,
+    held: &Array<Vector<K, N>>,
+    #[comptime] items: usize,
     begin: u32,
     last: u32,
     #[comptime] counting: Counting,
     #[comptime] order: Option<Order>,
 ) {
-    #[unroll]
-    for lane in 0..N::value() {
-        let key = encode::<W>(W::cast_from(keys.extract(lane)), order);
+    // A mask has no such bit, which no compiler can know: so that it does not take the passes apart either.
+    let passes = comptime!(counting.passes).runtime() | (last >> 31u32);
+    let mut pass = 0u32;
+    while pass < passes {
+        let digit = digit_of_pass(pass, begin, last, counting);
+        let first = pass as usize * DIGITS;
         #[unroll]
-        for pass in 0..counting.passes {
-            let mut mask = comptime!((1u32 << DIGIT_BITS) - 1).runtime();
-            if comptime!(pass + 1 == counting.passes) {
-                mask = last;
+        for item in 0..items {
+            #[unroll]
+            for lane in 0..N::value() {
+                let key = encode::<W>(W::cast_from(held[item].extract(lane)), order);
+                let cell = first + digit.of::<W>(key) as usize;
+                bins[cell].at::<Cube>().fetch_add::<Relaxed>(1u32);
             }
-            let digit = Digit {
-                shift: begin + pass * DIGIT_BITS,
-                mask,
-            };
-            let cell = digit.of::<W>(key) as usize + comptime!(pass as usize * DIGITS);
-            bins[cell].at::<Cube>().fetch_add::<Relaxed>(1u32);
         }
+        pass += 1u32;
     }
 }

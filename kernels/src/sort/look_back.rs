@@ -58,30 +58,30 @@ pub(super) fn look_back<C: Int>(
     let mut sum = C::new(0i64);
     // How many tiles are still to be looked at. The first of the row says what it has for all before itself, so that none
     // beyond it counts, of which this looks at the first once more.
-    let mut left = index as usize;
-    let first = own - left * DIGITS;
+    let mut left = index;
+    let first = own - index as usize * DIGITS;
     let mut is_done = false;
     while !is_done {
         let mut words = Array::<C>::new(count);
         #[unroll]
         for each in 0..count {
-            let tile = left.max(each + 1) - (each + 1);
-            words[each] = state[first + tile * DIGITS]
+            let nearer = comptime!(each as u32 + 1);
+            let tile = left.max(nearer) - nearer;
+            words[each] = state[first + tile as usize * DIGITS]
                 .at::<Device>()
                 .load::<Relaxed>();
         }
+        // Without branches: each of them is a case for the compiler.
         let mut goes_on = true;
         #[unroll]
         for each in 0..count {
             let flag = flags.flag::<C>(words[each]);
             let is_through = flag == flags.through;
-            goes_on = goes_on && (is_through || flag == flags.alone);
-            if goes_on {
-                sum += flags.count::<C>(words[each]);
-                left -= 1;
-                is_done = is_through;
-                goes_on = !is_through;
-            }
+            let counts = goes_on && (is_through || flag == flags.alone);
+            sum += select(counts, flags.count::<C>(words[each]), C::new(0i64));
+            left -= u32::cast_from(counts);
+            is_done = is_done || (counts && is_through);
+            goes_on = counts && !is_through;
         }
     }
     sum

@@ -76,6 +76,11 @@ impl Order {
     }
 }
 
+/// What the passes of a sweep keep keys encoded by: what costs little is undone by each of them, what costs more by the last alone.
+pub(crate) fn cheap(order: Option<Order>) -> Option<Order> {
+    order.filter(|order| order.is_cheap())
+}
+
 /// A number with one bit set.
 #[cube]
 fn bit<W: Int>(#[comptime] place: u32) -> W {

@@ -1,35 +1,49 @@
 //! A tile of keys whose digits are counted before its keys are ranked: what the tile has of each is known early, and each rank
 //! is at once the key's place in the sorted tile. It takes planes of a known size, and additions in shared memory.
+// In a kernel both sides of `&&` are evaluated.
+#![allow(clippy::collapsible_if)]
 
-use super::order::{Order, encode};
+use super::order::{Order, cheap, decode, encode};
 use super::tile::{self, DIGITS, Digit, Seat, Tile};
 use cubecl::prelude::*;
 use girih::coop::Sum;
 use girih::prelude::*;
 
-/// Loads the unit's keys, encoded; past the first `valid` places of the tile, keys that come last.
+/// The unit's keys as a pass ranks them, of which `raw` are what it read: encoded in `order`, which all but the first pass of a costly
+/// one find done. Keys past the first `valid` places of the tile come last.
 #[cube]
-pub(crate) fn load<K: Int, W: Int>(
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn encode_all<K: Int, W: Int>(
     keys: &mut Array<W>,
-    input: &[K],
-    start: usize,
+    raw: &Array<K>,
+    is_first: bool,
     valid: u32,
     seat: Seat,
     #[comptime] order: Option<Order>,
     #[comptime] tile: Tile,
 ) {
-    if valid == comptime!(tile.len() as u32) {
-        // From one address on, so that each load has its own place in the instruction.
-        let first = start + seat.first as usize;
-        let own = &input[first..first + comptime!(tile.items as usize * tile.plane as usize)];
-        #[unroll(comptime!(tile.unroll))]
-        for item in 0..comptime!(tile.items as usize) {
-            let key = own[item * comptime!(tile.plane as usize)];
-            keys[item] = encode::<W>(W::cast_from(key), order);
-        }
-    } else {
-        tile::load::<K, W>(keys, input, start, valid, seat, order, tile);
+    let cheap = comptime!(cheap(order));
+    #[unroll(comptime!(tile.unroll))]
+    for item in 0..comptime!(tile.items as usize) {
+        keys[item] = encode::<W>(W::cast_from(raw[item]), cheap);
     }
+    if comptime!(cheap != order) {
+        if is_first {
+            #[unroll(comptime!(tile.unroll))]
+            for item in 0..comptime!(tile.items as usize) {
+                let place = seat.first + item as u32 * comptime!(tile.plane);
+                let key = encode::<W>(keys[item], order);
+                let last = !W::new(0i64);
+                keys[item] = select(place < valid, key, last);
+            }
+        }
+    }
+}
+
+/// What a key past the end of the row is read as, so that it comes last.
+#[cube]
+pub(crate) fn last_key<K: Int, W: Int>(#[comptime] order: Option<Order>) -> K {
+    K::cast_from(decode::<W>(!W::new(0i64), comptime!(cheap(order))))
 }
 
 /// Counts the digits of each plane's keys.

@@ -56,6 +56,11 @@ impl Tile {
         self.units.div_ceil(self.plane) as usize
     }
 
+    /// Whether it is for CUDA, whose buffers have addresses.
+    pub(crate) const fn has_addresses(&self) -> bool {
+        matches!(self.matching, Matching::Ptx)
+    }
+
     /// Values of a digit that each unit counts.
     pub(crate) const fn digits_of_unit(&self) -> usize {
         DIGITS.div_ceil(self.units as usize)

@@ -11,7 +11,7 @@
 
 use super::answers::{choose, hear, learn};
 use super::ranked::{RANKED, put_in_order};
-use super::walk::{Question, Share, Slots, Visit, walk};
+use super::walk::{Errand, Question, Share, Slots, Visit, walk};
 use super::{CALL, DIGIT_BITS, DIGITS, Input, Select};
 use crate::bins;
 use crate::sort::Order;
@@ -139,6 +139,11 @@ pub fn select_kernel<K: Int, W: Int, I: Int, N: Size>(
             count: k,
             written: begin + comptime!(plan.written()),
         };
+        let errand = Errand::<W> {
+            share,
+            question,
+            slots,
+        };
 
         if phase == known.digits {
             walk::<K, W, I, N>(
@@ -147,9 +152,7 @@ pub fn select_kernel<K: Int, W: Int, I: Int, N: Size>(
                 words,
                 out,
                 places,
-                share,
-                question,
-                slots,
+                errand,
                 Visit::Collect,
                 plan,
                 order,
@@ -170,9 +173,7 @@ pub fn select_kernel<K: Int, W: Int, I: Int, N: Size>(
                     words,
                     out,
                     places,
-                    share,
-                    question,
-                    slots,
+                    errand,
                     Visit::Place,
                     plan,
                     order,
@@ -184,9 +185,7 @@ pub fn select_kernel<K: Int, W: Int, I: Int, N: Size>(
                     words,
                     out,
                     places,
-                    share,
-                    question,
-                    slots,
+                    errand,
                     Visit::Key,
                     plan,
                     order,

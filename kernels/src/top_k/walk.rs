@@ -59,6 +59,18 @@ pub(super) struct Share {
     pub step: usize,
 }
 
+/// What is done on the way through a row, but for how each key is visited.
+#[derive(CubeType, Clone, Copy)]
+#[expand(derive(Clone, Copy))]
+pub(super) struct Errand<W: Int> {
+    /// The keys.
+    pub share: Share,
+    /// What is asked of them.
+    pub question: Question<W>,
+    /// Where those wanted go.
+    pub slots: Slots,
+}
+
 /// Goes through the cube's share of a row.
 #[cube]
 #[allow(clippy::too_many_arguments)]
@@ -68,15 +80,14 @@ pub(super) fn walk<K: Int, W: Int, I: Int, N: Size>(
     words: &[Atomic<u32>],
     out: &mut [K],
     places: &mut [I],
-    share: Share,
-    question: Question<W>,
-    slots: Slots,
+    errand: Errand<W>,
     #[comptime] visit: Visit,
     #[comptime] plan: AtOnce,
     #[comptime] order: Option<Order>,
 ) {
     let units = comptime!(plan.units as usize);
     let items = comptime!(plan.items as usize);
+    let share = errand.share;
     let mut at = share.first;
     while at + comptime!(units * items) <= share.len {
         let mut held = Array::<Vector<K, N>>::new(items);
@@ -88,7 +99,7 @@ pub(super) fn walk<K: Int, W: Int, I: Int, N: Size>(
         for item in 0..items {
             let place = at + UNIT_POS as usize + item * units;
             look::<K, W, I, N>(
-                held[item], place, digits, words, out, places, question, slots, visit, order,
+                held[item], place, digits, words, out, places, errand, visit, order,
             );
         }
         at += share.step;
@@ -103,8 +114,7 @@ pub(super) fn walk<K: Int, W: Int, I: Int, N: Size>(
             words,
             out,
             places,
-            question,
-            slots,
+            errand,
             visit,
             order,
         );
@@ -122,11 +132,11 @@ fn look<K: Int, W: Int, I: Int, N: Size>(
     words: &[Atomic<u32>],
     out: &mut [K],
     places: &mut [I],
-    question: Question<W>,
-    slots: Slots,
+    errand: Errand<W>,
     #[comptime] visit: Visit,
     #[comptime] order: Option<Order>,
 ) {
+    let (question, slots) = (errand.question, errand.slots);
     let width = N::value();
     let shift = W::cast_from(question.shift);
     let digit_bits = W::new(comptime!(i64::from(DIGIT_BITS)));

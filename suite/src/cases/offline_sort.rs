@@ -1,6 +1,6 @@
 //! The sort compiled for an NVIDIA GPU: keys stay in registers, and the instructions that its speed hangs on are there.
 
-use cubecl::ir::ElemType;
+use cubecl::ir::{ElemType, UIntKind};
 use cubecl::prelude::*;
 use girih_kernels::SortOrder;
 use girih_kernels::raw::sort::{
@@ -23,6 +23,7 @@ cases! {
     a_sweep_of_pairs_keeps_both_in_registers,
     a_sweep_of_u64_keeps_its_keys_in_registers,
     a_sweep_of_f32_orders_its_keys_in_registers,
+    a_sweep_of_narrow_numbers_moves_as_few_bytes,
     a_sort_in_one_launch_keeps_its_keys_in_registers,
     a_sort_in_one_launch_reads_what_others_wrote,
     a_count_of_digits_reads_16_bytes_and_reduces_in_shared_memory,
@@ -88,7 +89,19 @@ fn a_sweep_of_u32_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result<(), E
     compiled.assert_no_local_memory();
     // Three cubes in the registers of a processor.
     compiled.assert_registers_at_most(56);
+    assert_instructions_at_most(&compiled, 2000);
     Ok(())
+}
+
+/// The first launch waits for the compiler, whose time is that of so many instructions: what reads and what writes keys is there once,
+/// however many buffers they may be in.
+#[track_caller]
+fn assert_instructions_at_most(compiled: &Compiled, most: usize) {
+    let instructions = compiled.count_ptx("");
+    assert!(
+        instructions <= most,
+        "{instructions} instructions of PTX, more than {most}"
+    );
 }
 
 fn a_sweep_of_pairs_keeps_both_in_registers(toolkit: &Toolkit) -> Result<(), Error> {
@@ -97,6 +110,7 @@ fn a_sweep_of_pairs_keeps_both_in_registers(toolkit: &Toolkit) -> Result<(), Err
     compiled.assert_no_local_memory();
     // Two cubes in the registers of a processor.
     compiled.assert_registers_at_most(80);
+    assert_instructions_at_most(&compiled, 2400);
     Ok(())
 }
 
@@ -104,6 +118,8 @@ fn a_sweep_of_u64_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result<(), E
     let tile = tile(384, 12, Matching::Ptx);
     let compiled = sweep(toolkit, tile, Moved::Nothing, None, [U64, U32, U64, U32])?;
     compiled.assert_no_local_memory();
+    // Three cubes in the registers of a processor.
+    compiled.assert_registers_at_most(56);
     Ok(())
 }
 
@@ -118,6 +134,24 @@ fn a_sweep_of_f32_orders_its_keys_in_registers(toolkit: &Toolkit) -> Result<(), 
     compiled.assert_no_local_memory();
     // Two cubes in the registers of a processor.
     compiled.assert_registers_at_most(80);
+    Ok(())
+}
+
+/// Registers are wider than the numbers, which are read and written as they are in memory nonetheless.
+fn a_sweep_of_narrow_numbers_moves_as_few_bytes(toolkit: &Toolkit) -> Result<(), Error> {
+    let tile = tile(384, 23, Matching::Ptx);
+    let [keys, payload] = [UIntKind::U8, UIntKind::U16].map(ElemType::UInt);
+    let types = [keys, payload, U32, U32];
+    let compiled = sweep(toolkit, tile, Moved::Payload, None, types)?;
+    compiled.assert_no_local_memory();
+    for instruction in [
+        "ld.global.b8",
+        "st.global.b8",
+        "ld.global.b16",
+        "st.global.b16",
+    ] {
+        compiled.assert_ptx(instruction);
+    }
     Ok(())
 }
 
@@ -176,13 +210,15 @@ fn a_sort_in_one_launch_keeps_its_keys_in_registers(toolkit: &Toolkit) -> Result
     };
     let narrow = tile(384, 23, Matching::Ptx);
     let wide = tile(384, 12, Matching::Ptx);
-    for (tile, moved, order, types) in [
-        (narrow, Moved::Nothing, None, [U32; 4]),
-        (narrow, Moved::Payload, None, [U32; 4]),
-        (narrow, Moved::Places, Some(order), [U32; 4]),
-        (wide, Moved::Nothing, None, [U64, U32, U64, U32]),
+    for (tile, moved, order, types, instructions) in [
+        (narrow, Moved::Nothing, None, [U32; 4], 3000),
+        (narrow, Moved::Payload, None, [U32; 4], 3300),
+        (narrow, Moved::Places, Some(order), [U32; 4], 4600),
+        (wide, Moved::Nothing, None, [U64, U32, U64, U32], 2500),
     ] {
-        at_once(toolkit, tile, moved, order, types)?.assert_no_local_memory();
+        let compiled = at_once(toolkit, tile, moved, order, types)?;
+        compiled.assert_no_local_memory();
+        assert_instructions_at_most(&compiled, instructions);
     }
     Ok(())
 }
@@ -193,7 +229,7 @@ fn a_sort_in_one_launch_reads_what_others_wrote(toolkit: &Toolkit) -> Result<(),
     let tile = tile(384, 23, Matching::Ptx);
     let compiled = at_once(toolkit, tile, Moved::Payload, None, [U32; 4])?;
     compiled.assert_sass("LDG.E.128");
-    // Of 23 keys and their payload each, the output and the buffer between: whole tiles and the last.
+    // Of 23 keys and their payload each: of whole tiles, and of the last one.
     let plain = compiled.count_ptx("ld.global.u32") + compiled.count_ptx("ld.global.b32");
     assert!(plain >= 2 * 2 * 23, "{plain} plain loads");
     compiled.assert_ptx("ld.acquire.gpu");

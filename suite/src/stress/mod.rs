@@ -7,6 +7,7 @@
 mod compare;
 pub(crate) mod grid_barrier;
 pub(crate) mod last_cube;
+mod lists;
 mod load;
 mod look_back;
 mod machine;

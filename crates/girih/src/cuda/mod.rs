@@ -6,7 +6,7 @@
 //! | [`tma`] | copies of tiles of a tensor into shared memory, by one unit, to one cube or several | sm_90 |
 //! | [`bulk`] | copies of bytes between global and shared memory, by one unit | sm_90 |
 //! | [`wgmma`] | matrix multiply-accumulate by four planes together, operands in shared memory | sm_90a alone |
-//! | [`global`] | copies and additions of 16 bytes | sm_80, sm_90 |
+//! | [`global`] | copies and additions of 16 bytes, and accesses at an address | sm_80, sm_90 |
 //! | [`registers`] | registers that change hands between planes, and those of a tile's fragments | sm_90 |
 //! | [`approximate`] | functions of few instructions | sm_80 |
 //!
