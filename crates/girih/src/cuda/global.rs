@@ -28,7 +28,7 @@ pub fn copy_16<V: CubePrimitive>(to: u32, from: *const V, bytes: u32) {
 }
 
 /// Where a place of global memory is, in bytes. A kernel that chooses between buffers while it runs chooses between their addresses, and
-/// has what reads or writes them once, rather than once for each buffer: [`load_at`] and [`store_at`].
+/// has what reads or writes them once, rather than once for each buffer: [`load_at()`] and [`store_at()`].
 ///
 /// ```
 /// use cubecl::prelude::*;
