@@ -14,7 +14,8 @@ pub(in crate::coop) struct Kernel<'a> {
     plane: Option<u32>,
     words: usize,
     target: Target,
-    /// Of an NVIDIA GPU, as in `sm_90`; 0 of others.
+    /// Of an NVIDIA GPU, as in `sm_90`; 0 of others. What CUDA alone asks for is there without its lowerings too, unused.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     architecture: u32,
 }
 
@@ -42,6 +43,7 @@ impl<'a> Kernel<'a> {
 
     /// Whether all units of this plane are known to be here together: the cube is whole planes, and nothing that was
     /// branched on leads here.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     pub(in crate::coop) fn is_converged(&self) -> bool {
         let scope = self.scope;
         let is_whole = self
@@ -57,6 +59,7 @@ impl<'a> Kernel<'a> {
     }
 
     /// The architecture of an NVIDIA GPU, 90 for `sm_90`; 0 of others.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     pub(in crate::coop) fn architecture(&self) -> u32 {
         self.architecture
     }
