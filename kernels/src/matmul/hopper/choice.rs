@@ -106,7 +106,7 @@ fn writes_vectors(product: &Product<'_>) -> bool {
 
 /// The form that suits a product that the kernel [computes](supports).
 pub fn form(device: &Device, product: &Product<'_>) -> Form {
-    let processors = processors(device) as usize;
+    let processors = device.processors();
     let groups = product.groups();
     // Rows of a product, and tiles of all.
     let rows = match groups {
@@ -165,8 +165,4 @@ pub fn form_of(product: &Product<'_>, columns: u32, share: Share) -> Form {
         bounds: product.bounds,
         beside: Beside::Nothing,
     }
-}
-
-pub(super) fn processors(device: &Device) -> u32 {
-    device.processors() as u32
 }

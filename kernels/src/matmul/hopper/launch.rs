@@ -1,6 +1,5 @@
 //! Launches.
 
-use super::choice::processors;
 use super::form::{DEPTH, Form, Groups, Operand, UNITS};
 use super::kernel::hopper_kernel;
 use super::product::Product;
@@ -38,7 +37,9 @@ pub fn launch_beside(
         _ => down * across * product.products,
     };
     let cubes = form.cubes();
-    let clusters = (processors(device) / cubes).max(1).min(tiles as u32);
+    let clusters = (device.processors() as u32 / cubes)
+        .max(1)
+        .min(tiles as u32);
     let width = 16 / product.c.dtype.size();
     let [step_a, step_b, step_c, step_bias] = product.steps;
     let of_a = match form.groups {
